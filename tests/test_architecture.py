@@ -21,6 +21,7 @@ FLOORS = [
     {"raters"},
     {"building"},
     {"auditing", "boards", "genie"},
+    {"planning"},
     {"runs"},
     {"running"},
     {"show"},

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from metal.api.results import Audit
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
+Margin = Annotated[float, Option("How far below a person a judge may be to be as good as one.", least=0)]
+Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1)]
+PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1)]
+Bad = Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL")]
 
 
 @documented
@@ -63,10 +67,10 @@ def audit(
         ),
     ] = None,
     wilcoxon: Annotated[bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.")] = False,
-    margin: Annotated[float, Option("How far below a person a judge may be to be as good as one.", least=0)] = 0.1,
-    keep: Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1)] = 0.7,
-    people_floor: Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1)] = 0.2,
-    bad: Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL")] = "",
+    margin: Margin = 0.1,
+    keep: Keep = 0.7,
+    people_floor: PeopleFloor = 0.2,
+    bad: Bad = "",
     standardise: Annotated[bool, Option("Verdicts on scores less each rater's mean, in each rater's spread.")] = False,
     exclude_noisy: ExcludeNoisy = "",
     paper_compat: Annotated[bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.")] = False,
@@ -224,19 +228,19 @@ def design(
     ] = "auto",
     raters: Annotated[
         Sequence[int],
-        Option("People per item, to plan for. [default: 1 up to the usual number, at most 5]", "-k", metavar="N[,N]"),
-    ] = (),
-    width: Annotated[float, Option("Of the 95% interval that you want.")] = 0.05,
-    power: Annotated[float, Option("Of the alternative annotator test.")] = 0.8,
-    aggregate: Annotated[
-        Literal["majority-or-mean", "majority-or-middle", "majority"],
         Option(
-            "How people's ratings of an item become one label, for F1.",
-            choices=("majority-or-mean", "majority-or-middle", "majority"),
+            "People per item, to plan for. [default: the usual number for verdicts, 1 up to it for scores; at most 5]",
+            "-k",
+            metavar="N[,N]",
         ),
-    ] = "majority-or-mean",
-    epsilon: Annotated[float | None, Option("Of that test. [default: 0.2 for experts, 0.1 crowd, else 0.15]")] = None,
-    rounds: Annotated[int, Option("Of every simulation.")] = 500,
+    ] = (),
+    width: Annotated[float, Option("Of the 95% interval of a generator's score that you want.")] = 0.05,
+    power: Annotated[float, Option("Of a verdict.")] = 0.8,
+    margin: Margin = 0.1,
+    keep: Keep = 0.7,
+    people_floor: PeopleFloor = 0.2,
+    bad: Bad = "",
+    rounds: Annotated[int, Option("Of every simulation; verdicts are simulated in a fifth.")] = 500,
     pay: Annotated[float | None, Option("For one task: one person rates one output.", metavar="USD")] = None,
     seconds: Annotated[float | None, Option("A task takes. [default: the median that forms have measured]")] = None,
     fee: Annotated[float, Option("The platform's share of the pay, on top of it.")] = 0.2,
@@ -252,10 +256,11 @@ def design(
     First, what a budget of labels is best spent on: one label each for many items (unilabelling) or several for few
     (multilabelling), the scale as rated or binary, mean or majority, and how far populations of raters differ.
 
-    Then, for each language and criterion, how many items with how many people each are needed so that the 95%
-    interval of a judge's F1, and of a generator's score, is narrower than `width`, and so that a judge passes the
-    alternative annotator test with `power`. Sources that were rated are drawn again and again, as if there were more
-    like them. With `pay` and `seconds`, what that costs.
+    Then, for each language and criterion, how many items with how many people each are needed so that an audit finds
+    with `power` that a judge is as good as a person, or at least informative: each judge in the data, and one that
+    answers like a person. And how many so that the 95% interval of a generator's score is narrower than `width`.
+    Sources that were rated are drawn again and again, as if there were more like them. With `pay` and `seconds`, what
+    that costs.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the simulations done and all of them.
@@ -263,9 +268,9 @@ def design(
     Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
     from metal.api.design_result import Design
-    from metal.genie.design.cells import DesignSettings, Prices
-    from metal.genie.design.study import design as planned
     from metal.genie.exclusion import with_exclusions, without_noisy
+    from metal.planning.cells import DesignSettings, Prices
+    from metal.planning.study import design as planned
     from metal.runs.design_run import measured_seconds
 
     inputs = load(data, ratings)
@@ -279,8 +284,10 @@ def design(
         raters=tuple(raters),
         width=width,
         power=power,
-        aggregate=aggregate,
-        epsilon=epsilon,
+        margin=margin,
+        keep=keep,
+        people_floor=people_floor,
+        bad=bad,
         rounds=rounds,
         seed=seed,
         prices=Prices(pay, seconds, fee, test_share, min_hourly),

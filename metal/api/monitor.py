@@ -66,6 +66,7 @@ def monitor(
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
     from metal.genie.store import read_tests
+    from metal.planning.study import panel_rows
     from metal.runs.monitor_run import agreement_rows
 
     find_model(model)
@@ -88,6 +89,7 @@ def monitor(
         only_people(dataset, people),
         monitoring,
         agreement=agreement_rows,
+        panels=panel_rows,
         rounds=read_rounds(inputs.folder),
         resamples=resamples,
         seed=seed,

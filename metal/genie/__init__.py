@@ -1,1 +1,1 @@
-"""People as raters (GENIE): test questions, noisy annotators, leaderboards by people, designs and their cost."""
+"""People as raters (GENIE): test questions, noisy annotators, leaderboards by people."""

@@ -19,11 +19,8 @@ import pandas as pd
 from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.text import signature_line
-from metal.errors import UsageError
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
-from metal.genie.design.cells import DesignSettings, design_cells
-from metal.genie.design.study import rater_rows
 from metal.genie.exclusion import EXCLUSIONS, without
 from metal.genie.gold_questions import NEGATIVE, SIDES, leak_warning
 from metal.genie.monitoring import DoubtedQuestions, Monitoring
@@ -198,6 +195,7 @@ def monitor_tables(
     monitoring: Monitoring,
     *,
     agreement: Callable[[Dataset], Iterable[Mapping[str, Any]]],
+    panels: Callable[[Dataset, int], Iterable[Mapping[str, Any]]],
     rounds: Iterable[Mapping[str, Any]] = (),
     resamples: int,
     seed: int,
@@ -206,7 +204,8 @@ def monitor_tables(
     """The tables by name: answers to test questions, behaviour, agreement, panels, exclusions and rounds.
 
     dataset: with the people to look at. agreement: gives the rows of the people's agreement on a dataset; called
-    with noisy people and without. rounds: lines of annotation/rounds.jsonl. progress: called with steps done and all.
+    with noisy people and without. panels: the rows of scores by people per output, from a dataset and a seed. rounds:
+    lines of annotation/rounds.jsonl. progress: called with steps done and all.
     """
     progress(0, 3)
     people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
@@ -233,25 +232,10 @@ def monitor_tables(
         "questions": monitoring.questions,
         "behaviour": beside,
         "agreement": pd.DataFrame(agreement_rows, columns=list(AGREEMENT)),
-        "panels": _panels(dataset, seed),
+        "panels": pd.DataFrame(list(panels(dataset, seed)), columns=list(PANELS)),
         "exclusions": exclusions,
         "rounds": pd.DataFrame(_round_rows(rounds), columns=list(ROUNDS)),
     }
-
-
-def _panels(dataset: Dataset, seed: int) -> pd.DataFrame:
-    """Spread of the people's mean score with 1, 2, ... people per output; empty where nothing can be simulated."""
-    try:
-        cells, _ = design_cells(dataset, DesignSettings(seed=seed))
-    except UsageError:  # people rated no criterion whose scale has ends
-        cells = []
-    rows = [
-        row
-        for cell in cells
-        for row in rater_rows(cell)
-        if row["fixed"] == "items" and row["scale"] == ("binary" if cell.binary else "as rated")
-    ]
-    return pd.DataFrame(rows, columns=list(PANELS))
 
 
 def _round_rows(rounds: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from metal.data.files import read_jsonl
 from metal.data.languages import language_name
 from metal.data.text import count, figure, known, plural, rounded, share, slugs
 from metal.errors import DataError
-from metal.genie.design.study import ALL, COLUMNS
+from metal.planning.study import ALL, COLUMNS
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.parts import records
 from metal.runs.run import Run
@@ -58,7 +58,7 @@ DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name,
 
 @dataclass(frozen=True, repr=False)
 class DesignRun(Run):
-    """A design study: its tables (metal.genie.design.study.COLUMNS)."""
+    """A design study: its tables (metal.planning.study.COLUMNS)."""
 
     command = COMMAND
     described = DESCRIBED
@@ -73,13 +73,13 @@ class DesignRun(Run):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was asked for (metal.genie.design.cells)."""
+        """What was asked for (metal.planning.cells)."""
         return dict(self.manifest["settings"])
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:
         """(criterion, language) of each part of the study, in its order."""
-        rows = self.records("designs")
+        rows = self.records("needs")
         return tuple(dict.fromkeys((row["criterion"], row["language"]) for row in rows))
 
     @cached_property

@@ -12,10 +12,10 @@ from metal.data.dataset import save_dataset
 from metal.errors import DataError
 from metal.runs.design_run import measured_seconds
 from tests.cli.small_board import Commands
-from tests.genie.design.studies import BINARY, LIKERT, study
+from tests.planning.studies import BINARY, LIKERT, study
 
 NAMES = ("costs", "curves", "designs", "needs", "populations", "raters")
-QUICK = ("--rounds", "100", "--width", "0.3")
+QUICK = ("--rounds", "100", "--width", "0.3", "--margin", "0.3", "--keep", "0.3")
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "Mean score and standard deviation at one budget of labels",
         "Mean scores across populations of raters",
         "Standard deviation by people per item",
-        "A judge's F1 within an interval narrower than 0.3",
-        "The alternative annotator test with a power of 80%",
+        "A judge found as good as a person with a power of 80%",
+        "A judge found informative or better with a power of 80%",
         "A generator's score within an interval narrower than 0.3",
         "What a language needs for all of it",
         "6.00 USD an hour, below 15: people are paid too little",
@@ -93,7 +93,7 @@ def test_seconds_that_forms_measured(metal: Commands) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--width", "0"), "width 0: an interval of a score or F1 is wider than 0 and narrower than 1"),
+        (("--width", "0"), "width 0: an interval of a score is wider than 0 and narrower than 1"),
         (("--power", "1"), "power 1: use a share above 0 and below 1"),
         (("-k", "1,two"), "are not whole numbers; write 1,3,5"),
         (("-k", "0"), "0 people per item: use 1 or more"),

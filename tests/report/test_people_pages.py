@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.genie.design.cells import DesignSettings, Prices
-from metal.genie.design.study import design
 from metal.genie.leaderboard.leaderboard import LeaderboardSettings, leaderboard
+from metal.planning.cells import DesignSettings, Prices
+from metal.planning.study import design
 from metal.runs.design_run import DesignRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.parts import manifest
@@ -22,8 +22,8 @@ from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
 from metal.show.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
-from tests.genie.design.studies import BINARY, LIKERT, study
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
+from tests.planning.studies import BINARY, LIKERT, study
 from tests.report.checks import HOSTILE, Visiting, check_accessible, check_csv, check_names_are_text, check_quiet
 
 
@@ -162,7 +162,7 @@ def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Visiting) ->
 
 
 def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
-    chosen = DesignSettings(**{"rounds": 100, "width": 0.3, **settings})
+    chosen = DesignSettings(**{"rounds": 100, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
     result = design(data, chosen)
     about = manifest("design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature)
     DesignRun.of(result, data, about, result.raters).write(folder, page)
@@ -212,10 +212,10 @@ def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
 
 def test_charts_and_tables_of_a_study(study_run: Path) -> None:
     drawn = charts(DesignRun.read(study_run))
-    assert len({chart.name for chart in drawn}) == len(drawn) == 4 * 2 + 4 * 2
+    assert len({chart.name for chart in drawn}) == len(drawn) == 4 * 2 + 4 * 2 * 2
     assert all(chart_svg(chart).startswith("<svg") and "nan" not in chart.svg for chart in drawn)
     names = [table.name for table in tables(DesignRun.read(study_run))]
-    assert names == ["needs_f1", "needs_test", "needs_score", "costs", "designs", "populations", "raters"]
+    assert names == ["needs_as_good", "needs_informative", "needs_score", "costs", "designs", "populations", "raters"]
     assert all("\\begin{tabular}" in to_latex(table) for table in tables(DesignRun.read(study_run)))
 
 

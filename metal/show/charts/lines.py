@@ -72,6 +72,9 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str
         y.line(target, ITEMS_LEFT, ITEMS_RIGHT, "ceiling"),
     ]
     for series, curve in enumerate(curves):
+        if curve.needed and least <= curve.needed <= most:
+            at = x(math.log10(curve.needed))
+            parts.append(svg.line(at, y(target), at, bottom, f"way s{series} d2"))
         places = [(x(math.log10(items)), y(height)) for items, height in curve.points]
         beyond = [items > curve.now * 1.001 for items, _ in curve.points]
         for (start, end), dashed in zip(pairwise(places), beyond[1:], strict=True):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from metal.auditing.verdict import AS_GOOD, INFORMATIVE
 from metal.data.text import within
-from metal.genie.design.planning import F1, SCORE, TEST
+from metal.planning.plans import QUESTIONS
 from metal.runs.design_run import DesignRun
 from metal.show.design.tables import (
     costs_table,
@@ -32,15 +33,18 @@ def label_parts(run: DesignRun) -> list[Section]:
     return [
         Section("", run.where(*cell), charts=(spread_chart(run, *cell), population_chart(run, *cell)))
         for cell in run.cells
+        if run.records("designs", criterion=cell[0], language=cell[1])
     ]
 
 
 def curve_parts(run: DesignRun) -> list[Section]:
-    """Width and power by items, of each judge, criterion and language."""
+    """Power by items, of each judge, criterion and language."""
     parts = []
     for cell in run.cells:
         for judge in judges(run, *cell):
-            drawn = tuple(chart for question in (F1, TEST) if (chart := curve_chart(run, question, *cell, judge)))
+            drawn = tuple(
+                chart for question in (AS_GOOD, INFORMATIVE) if (chart := curve_chart(run, question, *cell, judge))
+            )
             if drawn:
                 parts.append(Section("", f"{run.where(*cell)}: {within(judge)}", charts=drawn))
     return parts
@@ -57,7 +61,7 @@ def tables(run: DesignRun) -> list[TableView]:
 
 
 def _needs(run: DesignRun) -> list[TableView]:
-    return [needs_table(run, question) for question in (F1, TEST, SCORE)]
+    return [needs_table(run, question) for question in QUESTIONS]
 
 
 def _of_labels(run: DesignRun) -> list[TableView]:

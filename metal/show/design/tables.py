@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from metal.auditing.verdict import AS_GOOD, INFORMATIVE
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, percent, plural, share, spread, within
-from metal.genie.design.planning import F1, SCORE, TEST
-from metal.genie.design.study import ALL, LABELLINGS
+from metal.planning.plans import SCORE
+from metal.planning.study import ALL, LABELLINGS
 from metal.runs.columns import Row
 from metal.runs.design_run import DesignRun
 from metal.show.charts.dots import MOST_POPULATIONS, Dot, dots_chart, population_panels
@@ -19,8 +20,8 @@ LOOKS = {
     "unilabelling": (0, "unilabelling: one label each for many items"),
     "multilabelling": (1, "multilabelling: several labels each for few items"),
 }
-MEASURES = {F1: ("F1", "width"), SCORE: ("score", "width"), TEST: ("people beaten", "power")}
-KEYS = {F1: "needs_f1", SCORE: "needs_score", TEST: "needs_test"}
+MEASURES = {AS_GOOD: ("share kept", "power"), INFORMATIVE: ("share kept", "power"), SCORE: ("score", "width")}
+KEYS = {AS_GOOD: "as_good", INFORMATIVE: "informative", SCORE: "score"}
 SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
 
@@ -169,9 +170,9 @@ def asked_for(run: DesignRun, question: str) -> str:
     """What a question asks, with its target."""
     width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
     return {
-        F1: f"A judge's F1 within an interval narrower than {width}",
+        AS_GOOD: f"A judge found as good as a person with a power of {power}",
+        INFORMATIVE: f"A judge found informative or better with a power of {power}",
         SCORE: f"A generator's score within an interval narrower than {width}",
-        TEST: f"The alternative annotator test with a power of {power}",
     }[question]
 
 
@@ -210,7 +211,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
         rows,
         cells={"criterion": lambda row: run.where(row["criterion"], row["language"]), "items_needed": _needed},
         titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
-        name=KEYS[question],
+        name=f"needs_{KEYS[question]}",
         heads=2,
         notes=notes,
     )
@@ -225,12 +226,12 @@ def _needed(row: Row) -> Cell:
 
 def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
     """The judges of a cell, in the study's order."""
-    rows = run.records("needs", criterion=criterion, language=language, question=F1)
+    rows = run.records("needs", criterion=criterion, language=language, question=AS_GOOD)
     return list(dict.fromkeys(row["who"] for row in rows))
 
 
 def curve_chart(run: DesignRun, question: str, criterion: str, language: str, who: str) -> Chart | None:
-    """Width or power by items, one line per number of people; None where nothing was simulated."""
+    """Power by items, one line per number of people; None where nothing was simulated."""
     where = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
     for row in run.records("curves", **where):
@@ -247,15 +248,15 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         )
         for people, rows in sorted(points.items())
     ]
-    target = run.settings["power" if question == TEST else "width"]
     measure = MEASURES[question][1]
-    title = f"{measure.capitalize()} by items, {within(who)}: {run.where(criterion, language)}"
+    target = run.settings[measure]
+    title = f"Power of {question} by items, {within(who)}: {run.where(criterion, language)}"
     needed = [
         f"{plural(curve.people, 'person', 'people')} per item: "
         + (f"{count(curve.needed)} items" if known(curve.needed) else "undefined")
         for curve in curves
     ]
-    key = f"{measure}_{run.key(criterion, language, who)}"
+    key = f"{measure}_{KEYS[question]}_{run.key(criterion, language, who)}"
     numbers = [
         (
             str(people),

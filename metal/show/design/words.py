@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.auditing.verdict import AS_GOOD, INFORMATIVE
 from metal.data.text import count, known, listed, plural, within
-from metal.genie.design.planning import F1, SCORE, TEST
-from metal.genie.design.study import LEAST_ITEMS
+from metal.planning.plans import ITEMS, SCORE
+from metal.planning.study import LEAST_ITEMS
+from metal.planning.verdicts import LIKE_A_PERSON, RESAMPLES
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.tables import asked_for, designs
 from metal.show.view import Definition, define
 
-QUESTIONS = {F1: "Judges' F1", TEST: "Alternative annotator test", SCORE: "Generators' scores"}
+QUESTIONS = {AS_GOOD: "As good as a person", INFORMATIVE: "Informative", SCORE: "Generators' scores"}
 SOURCES = {
     "Score": "GENIE section 4, footnote 6",
     "Budget": "GENIE section 4, footnotes 4 to 7",
-    "F1": "METAL 4.4.1",
-    "Power": "Calderon et al. 2025",
     "Cost": "GENIE section 6",
 }
 
@@ -103,8 +103,7 @@ def _limits(run: DesignRun) -> str:
     return (
         "That the next sources, outputs and people are like these: the simulation draws from what there is"
         + (f", here from as few as {plural(few, 'source')}" if few else "")
-        + ". A binary scale made from ratings is not a question that was asked with two answers. F1 against one "
-        "person is another quantity than F1 against a majority: compare widths, not only items."
+        + ". A binary scale made from ratings is not a question that was asked with two answers."
     )
 
 
@@ -125,14 +124,17 @@ def definitions(run: DesignRun) -> list[Definition]:
         "/ items.",
         "Populations": f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or "
         "more. A score that hangs on who rates differs between them however many items there are.",
-        "Items needed": "Sources, each with all its outputs, are drawn with replacement in growing numbers, and k of "
-        "the people of each item at random; the width is that of the central 95% of the rounds, which at the number "
-        "of sources there are is the bootstrap interval of an audit. The smallest number is found along width ~ 1 / "
-        "sqrt(n) and simulated again with four times the rounds; ± is the Monte Carlo error only.",
-        "F1": f"Weighted F1 of the judge against the people's aggregate ({settings['aggregate']}).",
-        "Power": "The share of rounds in which the judge passes the alternative annotator test (people below 30 items "
-        "are left out; where nobody can be tested, it does not pass). Undefined where the judge would fail with any "
-        "number of items.",
+        "Items needed": "Sources, each with all its outputs, are drawn with replacement, and k of the people of each "
+        "item at random. For scores the number that gives the width, of the central 95% of the rounds, is searched "
+        f"along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are halved. What is found is "
+        "simulated again with four times the rounds; ± is the Monte Carlo error only.",
+        "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
+        f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}, "
+        f"{RESAMPLES} resamples). Undefined where {ITEMS[-1]:,} items are not enough.",
+        LIKE_A_PERSON.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
+        "mistakes, every class of the others as often as the person left out, on average over the people. It is no "
+        "copy of any person: people who differ much from each other make real judges better or worse than it.",
+        "Share kept": "Of what a person knows beyond a constant answer, the share that the judge keeps in the data.",
         "Cost": "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's "
         "fee on top.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",

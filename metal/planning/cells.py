@@ -6,27 +6,26 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from metal.auditing.audit import MANY_LABELS
+from metal.auditing.cells import AuditCell, cells
+from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.ratings import CodeMatrix, code_matrix
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.errors import UsageError, check_known
-from metal.genie.design.sampling import usual_panel
-from metal.stats.aggregate import RULES
-from metal.stats.alternative_annotator import EPSILON
+from metal.planning.sampling import usual_panel
 from metal.stats.patterns import Codes, Numbers
 
 BY = ("auto", "group", "rater", "day", "round")
 MOST_RATERS = 5  # an item, where nothing else is asked for
-_ENDLESS = "has a scale without ends, or categories in no order, so its scores are no share of anything"
+_ENDLESS = f"has a scale without ends, or more than {MANY_LABELS} categories"
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,12 @@ class Prices:
 class DesignSettings:
     """Choices of a design study. Empty tuples mean all.
 
-    width: of a 95% interval that is asked for. power: of the alternative annotator test. raters: numbers of people an
-    item; empty for 1 up to as many as usual, at most MOST_RATERS. judges: empty for the LLM judges. reference: the
-    people (people_named). by: what makes a population of raters: group, rater, or a column `day` or `round` of
-    raters.jsonl; auto takes the first of day, round, group that tells people apart, else rater. epsilon: of the test;
-    None takes the people's group's. rounds: of every simulation.
+    width: of a 95% interval that is asked for. power: of a verdict. raters: numbers of people an item; empty for 1 up
+    to as many as usual, at most MOST_RATERS, and of verdicts for as many as usual. judges: empty for the LLM judges.
+    reference: the people (people_named). by: what makes a population of raters: group, rater, or a column `day` or
+    `round` of raters.jsonl; auto takes the first of day, round, group that tells people apart, else rater. rounds: of
+    every simulation; verdicts are simulated in a fifth. margin, keep, people_floor, bad: of the verdicts
+    (metal.auditing.verdict).
     """
 
     judges: tuple[str, ...] = ()
@@ -101,8 +101,10 @@ class DesignSettings:
     raters: tuple[int, ...] = ()
     width: float = 0.05
     power: float = 0.8
-    aggregate: str = "majority-or-mean"
-    epsilon: float | None = None
+    margin: float = AuditSettings.margin
+    keep: float = AuditSettings.keep
+    people_floor: float = AuditSettings.people_floor
+    bad: str = ""
     rounds: int = 500
     seed: int = 0
     prices: Prices = field(default_factory=Prices)
@@ -110,21 +112,28 @@ class DesignSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.width < 1:
-            raise UsageError(f"width {self.width:g}: an interval of a score or F1 is wider than 0 and narrower than 1")
+            raise UsageError(f"width {self.width:g}: an interval of a score is wider than 0 and narrower than 1")
         if not 0 < self.power < 1:
             raise UsageError(f"power {self.power:g}: use a share above 0 and below 1")
         if self.rounds < 100:
             raise UsageError(f"{self.rounds} rounds: the ends of an interval need at least 100")
         if self.by not in BY:
             raise UsageError(f"by {self.by!r}: one of {', '.join(BY)}")
-        if self.aggregate not in RULES:
-            raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(RULES)}")
-        if self.epsilon is not None and not 0 <= self.epsilon < 1:
-            raise UsageError(f"epsilon {self.epsilon:g}: use a share from 0 to below 1")
         if any(number < 1 for number in self.raters):
             raise UsageError(f"{min(self.raters)} people per item: use 1 or more")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
+        self.of_verdicts()
+
+    def of_verdicts(self) -> AuditSettings:
+        """The settings of the verdicts."""
+        return AuditSettings(
+            languages=self.languages,
+            reference=self.reference,
+            margin=self.margin,
+            keep=self.keep,
+            people_floor=self.people_floor,
+            bad=self.bad,
+            seed=self.seed,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml; what is not set is left out."""
@@ -139,7 +148,7 @@ class DesignCell:
     """One language x criterion that people rated. Arrays have one row per output that a person rated.
 
     scores: (items, people) as given, NaN where there is none. generators, sources: (items,) names.
-    populations: name -> places of its people. codes: classes of people and judges, None for a continuous scale.
+    populations: name -> places of its people. audit: the same as an audit sees it.
     """
 
     language: str
@@ -150,14 +159,18 @@ class DesignCell:
     sources: Codes
     populations: Mapping[str, tuple[int, ...]]
     judges: tuple[str, ...]
-    codes: CodeMatrix | None
-    epsilon: float
+    audit: AuditCell
     settings: DesignSettings
 
     @property
     def place(self) -> dict[str, str]:
         """Language and criterion, as the first columns of a table."""
         return {"language": self.language, "criterion": self.criterion.name}
+
+    @property
+    def scored(self) -> bool:
+        """Whether its scores are shares of the scale, so that a mean of them says something."""
+        return self.criterion.scale.ends is not None
 
     @cached_property
     def shares(self) -> Numbers:
@@ -179,6 +192,11 @@ class DesignCell:
         """Numbers of people per item to plan for, those asked for that are not in the data among them."""
         asked = tuple(sorted(set(self.settings.raters)))
         return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
+
+    @property
+    def judged_sizes(self) -> tuple[int, ...]:
+        """The same for verdicts, which take longer: those asked for, else as many as usual."""
+        return tuple(sorted(set(self.settings.raters))) or self.sizes[-1:]
 
     @property
     def source_count(self) -> int:
@@ -206,28 +224,33 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     grouped = dict(
         list(table[table["rater"].isin([*people, *judges])].groupby(["criterion", "language"], observed=True))
     )
-    cells, endless = [], []
+    audited = cells(
+        dataset, replace(settings.of_verdicts(), judges=judges, criteria=settings.criteria), continuous=True
+    )
+    audits = {(cell.criterion.name, cell.language): cell for cell in audited}
+    made, endless = [], []
     for name, criterion in dataset.criteria.items():
         if settings.criteria and name not in settings.criteria:
             continue
         answers = by_people[by_people["criterion"] == name]
         if answers["score"].notna().sum() == 0:
             continue
-        if criterion.scale.ends is None:
+        if criterion.scale.ends is None and not 0 < len(criterion.scale.levels) <= MANY_LABELS:
             endless.append(name)
             continue
         for language in settings.languages or dataset.languages:
             rows = grouped.get((name, language))
             if rows is not None and rows.loc[rows["rater"].isin(people), "score"].notna().any():
-                cells.append(_cell(dataset, criterion, language, rows, people, judges, settings))
+                audit = audits[name, language]
+                made.append(_cell(dataset, criterion, language, rows, people, judges, audit, settings))
     if endless and settings.criteria:
         raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml")
-    if not cells:
+    if not made:
         raise UsageError(
             f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
             + (f" (criterion {endless[0]} {_ENDLESS})" if endless else "; take other criteria, languages or people")
         )
-    return cells, [f"{name} {_ENDLESS}: it is left out" for name in endless]
+    return made, [f"{name} {_ENDLESS}: it is left out" for name in endless]
 
 
 def _cell(
@@ -237,16 +260,13 @@ def _cell(
     rows: pd.DataFrame,
     people: tuple[str, ...],
     judges: tuple[str, ...],
+    audit: AuditCell,
     settings: DesignSettings,
 ) -> DesignCell:
     given = rows[rows["rater"].isin(people) & rows["score"].notna()].astype({"output": str, "rater": str})
     wide = given.pivot(index="output", columns="rater", values="score").sort_index().sort_index(axis=1)
     outputs = [dataset.outputs[name] for name in wide.index]
     here = tuple(map(str, wide.columns))
-    common = Counter(dataset.raters[name].group for name in here).most_common(1)[0][0]
-    codes = None
-    if criterion.scale.levels:
-        codes = _only(code_matrix(rows, criterion), wide.index)
     answering = rows[rows["score"].notna()]["rater"].astype(str).unique()
     return DesignCell(
         language,
@@ -257,18 +277,9 @@ def _cell(
         np.unique(np.array([output.source for output in outputs], dtype=object), return_inverse=True)[1],
         _populations(dataset, here, settings.by),
         tuple(name for name in judges if name in answering or settings.judges),
-        codes,
-        EPSILON.get(common, EPSILON["skilled"]) if settings.epsilon is None else settings.epsilon,
+        audit,
         settings,
     )
-
-
-def _only(matrix: CodeMatrix, outputs: pd.Index) -> CodeMatrix:
-    """The rows of these outputs, in their order."""
-    place = {name: at for at, name in enumerate(matrix.outputs)}
-    rows = [place[name] for name in outputs]
-    of_rows = matrix.codes[rows], matrix.sources[rows], tuple(outputs), matrix.raters, matrix.places[rows]
-    return CodeMatrix(*of_rows, matrix.values)
 
 
 def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str, tuple[int, ...]]:

@@ -18,7 +18,7 @@ Draw = Callable[[np.random.Generator, float], float]
 
 def likert(rng: np.random.Generator, quality: float) -> float:
     """A rating of 1 to 5 around the output's quality."""
-    return float(np.clip(round(quality + rng.normal(0, 0.8)), 1, 5))
+    return float(np.clip(round(quality + rng.normal(0, 0.4)), 1, 5))
 
 
 def study(

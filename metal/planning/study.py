@@ -14,10 +14,10 @@ import pandas as pd
 from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.text import signature_line
-from metal.errors import Undefined
-from metal.genie.design.cells import DesignCell, DesignSettings, Prices, design_cells
-from metal.genie.design.planning import F1, NAN, SCORE, TEST, SizePlan, plans
-from metal.genie.design.sampling import Aggregation, Labelling, binarised, by_panel, simulate
+from metal.errors import Undefined, UsageError
+from metal.planning.cells import DesignCell, DesignSettings, Prices, design_cells
+from metal.planning.plans import NAN, QUESTIONS, SizePlan, plans
+from metal.planning.sampling import Aggregation, Labelling, binarised, by_panel, simulate
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30
@@ -62,15 +62,20 @@ def design(
     """The study of a dataset. Errors as of `design_cells`."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
-    total = sum(len(cell.sizes) * (len(cell.judges) + len(np.unique(cell.generators))) for cell in cells)
+    total = sum(
+        2 * len(cell.judged_sizes) * (1 + len(cell.judges))
+        + cell.scored * len(cell.sizes) * len(np.unique(cell.generators))
+        for cell in cells
+    )
     done = 0
     for cell in cells:
-        rows["designs"] += design_rows(cell)
-        rows["raters"] += rater_rows(cell)
+        if cell.scored:
+            rows["designs"] += design_rows(cell)
+            rows["raters"] += rater_rows(cell)
         for plan in plans(cell):
             rows["needs"].append(_need(cell, plan))
             rows["curves"] += _curve(cell, plan)
-            done += plan.question != TEST
+            done += 1
             progress(done, total)
     rows["populations"] = population_rows(rows["designs"])
     outputs: dict[str, float] = {}
@@ -143,6 +148,21 @@ def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
                 yield {**cell.place, **row, "mean": simulated.mean, "sd": simulated.sd}
 
 
+def panel_rows(dataset: Dataset, seed: int) -> list[dict[str, Any]]:
+    """The spread of people's mean score with 1, 2, ... of them per output; empty where nothing can be simulated."""
+    try:
+        cells, _ = design_cells(dataset, DesignSettings(seed=seed))
+    except UsageError:  # people rated no criterion whose scale has ends
+        return []
+    return [
+        row
+        for cell in cells
+        if cell.scored
+        for row in rater_rows(cell)
+        if row["fixed"] == "items" and row["scale"] == ("binary" if cell.binary else "as rated")
+    ]
+
+
 # ---------------------------------------------------------------- needs and costs
 
 
@@ -194,7 +214,7 @@ def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices:
     rated on the same sources, so a language needs the most sources that one of its rows needs, with all their outputs.
     """
     by: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for question in (F1, SCORE, TEST):
+    for question in QUESTIONS:
         for language in sorted(outputs):
             rows = [row for row in needs if (row["language"], row["question"]) == (language, question)]
             for raters in sorted({row["raters"] for row in rows}):
@@ -262,13 +282,11 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
         if least < FEW_SOURCES:
             count = f"{least} source{'' if least == 1 else 's'}"
             yield f"{language}: {count} cannot say much of how sources differ; take what it needs as rough"
-        if not all(cell.judges for cell in in_language):
-            yield f"{language}: no LLM judge; add a run of `metal.judge(...)`, or name another rater in `judges`"
 
 
 def signature(data: str, settings: DesignSettings) -> str:
     """Program, data, and every setting that moves a figure. data: Dataset.identity."""
-    parts: dict[str, object] = {"metal": __version__, "data": data, "design": "genie4"}
+    parts: dict[str, object] = {"metal": __version__, "data": data, "design": "verdicts"}
     return signature_line(
         parts
         | {
@@ -281,8 +299,10 @@ def signature(data: str, settings: DesignSettings) -> str:
             "k": "+".join(map(str, settings.raters)),
             "width": f"{settings.width:g}",
             "power": f"{settings.power:g}",
-            "agg": settings.aggregate,
-            "eps": "" if settings.epsilon is None else f"{settings.epsilon:g}",
+            "margin": f"{settings.margin:g}",
+            "keep": f"{settings.keep:g}",
+            "floor": f"{settings.people_floor:g}",
+            "bad": settings.bad,
             "rounds": settings.rounds,
             "seed": settings.seed,
         }

@@ -1,0 +1,121 @@
+"""Verdicts to come: cells simulated from the ratings there are, put to the rules of a verdict.
+
+Sources are drawn with replacement, with the answers of the people who rated them. The judge is one of the data, or one
+like a person, whose answers are drawn from the people's own confusion with each of them left out in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from metal.auditing.cells import AuditCell
+from metal.auditing.standing import Standing
+from metal.auditing.verdict import Verdict, verdict
+from metal.data.ratings import NOT_ASKED, CodeMatrix
+from metal.errors import Undefined
+from metal.planning.sampling import draw_panels
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import Codes, Numbers, class_counts, ratio
+from metal.stats.standing import LEAST_WEIGHT, careless, others_labels
+
+LIKE_A_PERSON = "a judge like a person"
+RESAMPLES = 300  # of a simulated verdict
+SMOOTHING = 0.5  # labels of a person, spread like all labels, that are added where a class is the others'
+_CLOSE, _STEPS = 1e-3, 500  # of the fit
+
+
+class SimulatedVerdicts:
+    """Cells of any number of sources with `size` people per item and a judge.
+
+    items: that have so many people and were put to the judge; sources: of these; dropped: items with fewer people.
+    Raises Undefined where there are none, and for a judge like a person where items have one.
+    """
+
+    def __init__(self, cell: AuditCell, judge: str, size: int, rng: np.random.Generator) -> None:
+        self.cell, self.judge, self.rng = cell, judge, rng
+        self.bootstrap = SourceBootstrap(RESAMPLES, cell.settings.seed)
+        alike = judge == LIKE_A_PERSON
+        asked = cell.ratings_per_item > 0 if alike else cell.by_judge(judge) != NOT_ASKED
+        keep = np.flatnonzero(asked & (cell.ratings_per_item >= size))
+        keep = keep[np.argsort(cell.matrix.sources[keep], kind="stable")]
+        self.items, self.dropped = len(keep), int((asked & (cell.ratings_per_item > 0)).sum()) - len(keep)
+        if not self.items:
+            raise Undefined(f"no item was rated by {'' if alike else 'the judge and '}{size} or more people")
+        people = cell.by_people[keep]
+        panels = draw_panels(people >= 0, size, rng)
+        self._people = np.where(panels, people, NOT_ASKED)  # (versions, items, people)
+        if alike:
+            chances = self._like_a_person()
+            self._upto = np.cumsum(chances, axis=-1)[..., :-1]
+        else:
+            self._answers = cell.by_judge(judge)[keep]
+        self._of_source = np.unique(cell.matrix.sources[keep], return_counts=True)[1]
+        self.sources = len(self._of_source)
+
+    def _like_a_person(self) -> Numbers:
+        """(versions, items, levels) chances of its answers; careless people are no measure."""
+        if self.cell.by_scores:
+            raise Undefined("scores have no classes to confuse: plan for a judge in the data")
+        far: list[int] = []
+        if self._people.shape[2] > 2:
+            panel = Standing(self.cell, "", self.bootstrap)
+            far = careless(panel.people, self.cell.values, panel.draw, panel.upper)
+        people = np.delete(self._people, far, axis=2)
+        chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
+        return chances.reshape(*people.shape[:2], -1)
+
+    def draw(self, sources: int) -> Iterator[Verdict]:
+        """The verdicts on so many sources, drawn anew each time, without end."""
+        starts = np.cumsum(self._of_source) - self._of_source
+        names = (*self.cell.people, self.judge)
+        while True:
+            picked = self.rng.integers(self.sources, size=sources)
+            each = self._of_source[picked]
+            source = np.repeat(np.arange(sources), each)
+            row = np.repeat(starts[picked] - (np.cumsum(each) - each), each) + np.arange(len(source))
+            version = self.rng.integers(len(self._people), size=len(row))
+            if self.judge == LIKE_A_PERSON:
+                answers = (self.rng.random((len(row), 1)) > self._upto[version, row]).sum(axis=1)
+            else:
+                answers = self._answers[row]
+            codes = np.column_stack([self._people[version, row], answers]).astype(np.int32)
+            matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
+            yield verdict(replace(self.cell, matrix=matrix, judges=(self.judge,)), self.judge, self.bootstrap)
+
+
+def like_a_person(people: Codes, levels: int) -> Numbers:
+    """(items, levels) the chances of the answers of a judge that stands to each person's others as that person does.
+
+    people: (items, people) codes, negative without an answer. The chances are proportional to exp(sum_t w(t) l(t, y)),
+    where w are the most frequent labels of the others (metal.stats.standing), averaged over who is left out, and l is
+    fitted by scaling until the judge finds, and mistakes, every class of the others as often as people do, each person
+    weighted alike. Raises Undefined where no item has two people.
+    """
+    votes = class_counts(people, levels)
+    shares = votes.sum(axis=0) / max(votes.sum(), 1)
+    near, weights, wanted = np.zeros(votes.shape), np.zeros(votes.shape), np.zeros((levels, levels))
+    for seat in range(people.shape[1]):
+        answers = people[:, [seat]] == np.arange(levels)
+        others = others_labels(people, seat, votes) * answers.any(axis=1, keepdims=True)
+        items = others.sum(axis=0)
+        alike = 1 / np.maximum(items, LEAST_WEIGHT)
+        confusion = (others.T @ answers + SMOOTHING * shares) / (items[:, None] + SMOOTHING)
+        near, weights = near + others, weights + others * alike
+        wanted += confusion * (items * alike)[:, None]
+    if not near.any():
+        raise Undefined("items have one person, so that it is unknown how people differ")
+    kinds, kind = np.unique(near / np.maximum(near.sum(axis=1, keepdims=True), 1e-12), axis=0, return_inverse=True)
+    weight = np.stack([np.bincount(kind.ravel(), column, len(kinds)) for column in weights.T])
+    logits = np.zeros((levels, levels))
+    for _ in range(_STEPS):
+        scores = kinds @ logits
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True)) * shares
+        chances /= chances.sum(axis=1, keepdims=True)
+        step = np.log(np.maximum(ratio(wanted, weight @ chances), 1e-12), where=wanted > 0, out=np.zeros_like(wanted))
+        logits += step
+        if np.abs(step).max() < _CLOSE:
+            break
+    return np.asarray(chances[kind.ravel()])
