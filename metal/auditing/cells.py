@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from metal.stats.patterns import Codes, Numbers
 from metal.stats.skill import standardised
 
 MIN_PANELS = 30  # items with two people, for people to be compared with each other
+MOST_LEFT_OUT = 20  # people who are left out in turn; of more, one hardly matters
 PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
 
 
@@ -145,6 +146,16 @@ class AuditCell:
             return None
         answers = answers_of_matrix(self.by_people, self.levels)
         return dawid_skene(answers) if self.settings.aggregate == "dawid-skene" else mace(answers)
+
+    @cached_property
+    def without_one(self) -> tuple[AuditCell, ...]:
+        """The cell without each person in turn; none with fewer than three people, or more than MOST_LEFT_OUT."""
+        if not 3 <= len(self.people) <= MOST_LEFT_OUT:
+            return ()
+        fewer = max(self.settings.min_raters - 1, 0)
+        settings = replace(self.settings, min_raters=fewer)
+        rest = (tuple(name for name in self.people if name != left_out) for left_out in self.people)
+        return tuple(replace(self, people=people, settings=settings) for people in rest)
 
     @cached_property
     def rated(self) -> Codes:

@@ -233,6 +233,16 @@ def columns(figures: Mapping[str, Estimate]) -> dict[str, float]:
     }
 
 
+def range_columns(name: str, values: Iterable[Any]) -> dict[str, float]:
+    """The least and the most of a figure without each person in turn, in columns; NaN where it is undefined throughout.
+
+    >>> range_columns("kappa", [0.2, 0.5, math.nan])
+    {'kappa_least': 0.2, 'kappa_most': 0.5}
+    """
+    defined = [float(value) for value in values if not math.isnan(value)] or [math.nan]
+    return {f"{name}_least": min(defined), f"{name}_most": max(defined)}
+
+
 def undefined_note(figures: Mapping[str, Estimate]) -> str:
     """`kappa: one class; ...` for the figures that have no value or no interval."""
     notes = []

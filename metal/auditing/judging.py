@@ -20,6 +20,7 @@ from metal.auditing.figures import (
     columns,
     dropped_note,
     krippendorff_alpha,
+    range_columns,
     rare_class,
     undefined_note,
 )
@@ -32,6 +33,7 @@ from metal.stats import agreement
 from metal.stats.agreement import (
     Disagreement,
     cohen_disagreement,
+    cohen_kappa,
     constant_margins,
     macro_f1,
     percent_agreement,
@@ -194,7 +196,8 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
 OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
     *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
-    *(*column_names(FIGURES), "lead_p"),
+    *(*column_names(FIGURES), *(f"{name}_{end}" for name in ("weighted_f1", "kappa") for end in ("least", "most"))),
+    "lead_p",
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 ADDED = "metal.statistics"
@@ -257,6 +260,7 @@ def judge_row(judged: JudgedItems) -> dict[str, Any]:
     figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
     test, test_reason = _test(cell, judge)
     p = judged.drawn.p_value(judged.lead)
+    without_one = [JudgedItems(fewer, judge, judged.bootstrap).margins.observed for fewer in cell.without_one]
     asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
     reasons = [undefined_note(figures), f"alt_test: {test_reason}" if test_reason else ""]
     return {
@@ -269,6 +273,8 @@ def judge_row(judged: JudgedItems) -> dict[str, Any]:
         "sources": judged.drawn.n_sources,
         "dropped": dropped_note(cell.dropped(judge)),
         **columns(figures),
+        **range_columns("weighted_f1", map(weighted_f1, without_one)),
+        **range_columns("kappa", map(cohen_kappa, without_one)),
         "lead_p": p / 2 if judged.drawn.n and judged.lead.observed > 0 else 1 - p / 2,
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",

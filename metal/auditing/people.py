@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, rare_class, undefined_note
+from metal.auditing.figures import (
+    Resampled,
+    columns,
+    dropped_note,
+    krippendorff_alpha,
+    range_columns,
+    rare_class,
+    undefined_note,
+)
 from metal.auditing.scores import agreement_of_scores
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
@@ -51,6 +59,11 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
         row |= columns({name: estimate})
         if name.endswith("_kappa"):
             row[name.replace("_kappa", "_items")] = estimate.n
+    if not only and not cell.continuous:
+        panels = [_twice(fewer, bootstrap) for fewer in cell.without_one]
+        for name, statistic in (("fleiss_kappa", _fleiss), ("alpha", _alpha)):
+            values = (statistic(panel, cell).value for panel in panels)
+            row |= range_columns(name, (value for value in values if value is not None))
     names = [case.replace(" ", "_") for case in CASES]  # all_agree, some_agree, none_agree
     return row | dict(zip(names, cases, strict=True)) | {"undefined": undefined_note(figures)}
 
@@ -83,7 +96,7 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
         else share(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
         "percent_agreement": share(lambda weights: agreement.pooled_agreement(weights, counts)),
         "gwet_ac1": lambda: drawn.beyond_chance(lambda weights: agreement.gwet_disagreement(weights, counts), NO_PAIR),
-        "alpha": lambda: krippendorff_alpha(_twice(cell, bootstrap), cell.criterion),
+        "alpha": lambda: _alpha(_twice(cell, bootstrap), cell),
     }
 
 
@@ -104,6 +117,10 @@ def _fleiss(drawn: Resampled, cell: AuditCell) -> Estimate:
         ONE_CLASS,
         few=rare_class(drawn.observed @ counts),
     )
+
+
+def _alpha(drawn: Resampled, cell: AuditCell) -> Estimate:
+    return krippendorff_alpha(drawn, cell.criterion)
 
 
 def _table_6_kappa(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:

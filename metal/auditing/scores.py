@@ -72,7 +72,7 @@ class ScoreStanding(Standing):
 
     def _sums(self) -> Iterator[Numbers]:
         """Of each person, the sums of moments of judge and person facing the others, as observed and resampled."""
-        people, by_source = self.of_people[self.items], BySource(self.sources, self.bootstrap)
+        people, by_source = self.of_people[self.items], BySource(self.sources, self.bootstrap, self.resampled)
         if self.gold:
             target = ratio(np.nansum(people, axis=1), (~np.isnan(people)).sum(axis=1))
             each = moments(target, self.of_judge)
@@ -115,7 +115,8 @@ class ScoreStanding(Standing):
 class BySource:
     """Sums over items as observed and in each resample of sources, apart by fold; more than 4,096 sources in blocks."""
 
-    def __init__(self, sources: Codes, bootstrap: SourceBootstrap) -> None:
+    def __init__(self, sources: Codes, bootstrap: SourceBootstrap, resampled: bool = True) -> None:
+        self.resampled = resampled
         first, place = distinct(sources)
         block = bootstrap.blocks(len(first))
         self.group = place if block is None else block[place]
@@ -130,7 +131,8 @@ class BySource:
         if folds:
             member = self.fold[:, None] == np.arange(FOLDS)
             added = added[..., None, :] * member.reshape(-1, *[1] * (added.ndim - 2), FOLDS, 1)
-        return np.concatenate([added.sum(axis=0)[None], self.bootstrap.totals(added)])
+        observed = added.sum(axis=0)[None]
+        return np.concatenate([observed, self.bootstrap.totals(added)]) if self.resampled else observed
 
 
 class PeopleScores:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
 
-from metal.auditing.cells import AuditCell
+from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.figures import Resampled
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import MINUS, figure, interval
@@ -55,6 +55,7 @@ class Standing:
     measure = "alpha"  # of people's agreement
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
+        self.resampled = True
         self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
         self.gold = 2 * int((cell.ratings_per_item >= 2).sum()) < int((cell.ratings_per_item >= 1).sum())
         self.who = [seat for seat in range(len(cell.people)) if seat not in without]
@@ -96,8 +97,20 @@ class Standing:
         """Sums of features (patterns, ...) as observed and in each resample."""
         flat = features.reshape(len(features), -1)
         shape = features.shape[1:]
-        observed, resamples = total(self.drawn.observed, flat), total(self.drawn.resamples, flat)
+        observed = total(self.drawn.observed, flat)
+        resamples = total(self.drawn.resamples, flat) if self.resampled else observed[:0]
         return observed.reshape(shape), resamples.reshape(-1, *shape)
+
+    @property
+    def without_one(self) -> Iterator[Standing]:
+        """The same without each of the people in turn, as observed alone; none with fewer than three of them."""
+        if self.gold or not 3 <= len(self.who) <= MOST_LEFT_OUT:
+            return
+        left_out = [seat for seat in range(len(self.cell.people)) if seat not in self.who]
+        for seat in self.who:
+            fewer = type(self)(self.cell, self.judge, self.bootstrap, [*left_out, seat])
+            fewer.resampled = False
+            yield fewer
 
     def limits(self, values: Numbers, p: float = P, sources: int = 0) -> Bounds:
         """The one-sided limits of a figure, from its values as observed and in each resample.

@@ -35,13 +35,14 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
+from metal.auditing.figures import range_columns
 from metal.auditing.scores import ScoreStanding
 from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
 from metal.data.text import MINUS, figure, interval, listed, signed, within
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import distinct, rank_correlations
-from metal.stats.patterns import ratio
+from metal.stats.patterns import Numbers, ratio
 from metal.stats.standing import Balanced, careless
 
 MIN_ITEMS = 30
@@ -65,6 +66,7 @@ class Verdict:
     """A verdict with its number and the reason for it, in words.
 
     share_kept: of what a person knows beyond a constant, the share that the judge keeps: 0 is a constant, 1 a person.
+    share_kept_least, share_kept_most: without each person in turn.
     below_person: class-balanced agreement of the judge minus a person's. above_constant: minus that of a constant.
     items, sources: with an answer and two people. items_needed: about how many would decide, NaN where more would not.
     left_out: people whose ratings did not count.
@@ -76,6 +78,8 @@ class Verdict:
     verdict: str
     reason: str
     share_kept: Bounds = NO_BOUNDS
+    share_kept_least: float = math.nan
+    share_kept_most: float = math.nan
     below_person: Bounds = NO_BOUNDS
     above_constant: Bounds = NO_BOUNDS
     items: int = 0
@@ -194,11 +198,12 @@ def _decide(beside: Standing) -> Verdict:
     say = partial(_said, beside, above_constant=above[0])
     if not beside.gold:
         below = beside.limits(balanced.judge - balanced.person)
-        kept = beside.limits(ratio(balanced.judge - balanced.constant, balanced.person - balanced.constant))
+        kept = beside.limits(_kept(balanced))
         number = f"keeps {kept} of what a person knows"
         if cell.by_scores and kept.value < 0:
             number = f"worse than a constant as given, at best {above[0]} better"
-        say = partial(say, share_kept=kept, below_person=below)
+        fewer = (_kept(each.balanced)[0] for each in beside.without_one if each.balanced)
+        say = partial(say, share_kept=kept, below_person=below, **range_columns("share_kept", fewer))
         clauses = _open(beside, balanced, below)
         recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
         if recalibrated:
@@ -223,6 +228,11 @@ def _decide(beside: Standing) -> Verdict:
     more = f"; about {needed:,.0f} items would tell" if needed > 0 else ""
     reason = f"not shown to know more than a constant: {above[0]}{more}"
     return say(UNDECIDED, reason, items_needed=needed)
+
+
+def _kept(balanced: Balanced) -> Numbers:
+    """The share that the judge keeps of what a person knows beyond a constant."""
+    return ratio(balanced.judge - balanced.constant, balanced.person - balanced.constant)
 
 
 def _once_recalibrated(beside: ScoreStanding) -> str:

@@ -40,10 +40,12 @@ class Column:
         return self.format(row[self.name])
 
     def ends(self, row: Row) -> str:
-        """The interval of a row, or what else stands below its value."""
+        """The interval of a row and its range without one person, or what else stands below its value."""
         if self.interval:
             low, high = (row[end] for end in self.names[1:])
-            return formats.interval(low, high, self.format)
+            least, most = (row.get(f"{self.name}_{end}") for end in ("least", "most"))
+            span = f"{self.format(least)} to {self.format(most)} without one person" if formats.known(least) else ""
+            return "\n".join(filter(None, [formats.interval(low, high, self.format), span]))
         return self.below(row) if self.below else ""
 
 

@@ -253,6 +253,25 @@ def test_wilcoxon_keeps_its_old_spelling(make_dataset: MakeDataset) -> None:
     assert 0 <= row(result, "judges", judge="good")["alt_test_winning_rate"] <= 1
 
 
+def test_the_range_without_one_person_is_that_of_audits_without_them(make_dataset: MakeDataset) -> None:
+    dataset = make_dataset({"hi": world()})
+    whole = audit(dataset, QUICK)
+    fewer = [audit(dataset, replace(QUICK, reference=f"rater={pair}")) for pair in ("A1,A2", "A1,A3", "A2,A3")]
+    for table, figure in (
+        ("judges", "kappa"),
+        ("judges", "weighted_f1"),
+        ("people", "alpha"),
+        ("people", "fleiss_kappa"),
+    ):
+        where = {"judge": "good"} if table == "judges" else {}
+        alone = [row(result, table, **where)[figure] for result in fewer]
+        assert row(whole, table, **where)[f"{figure}_least"] == pytest.approx(min(alone))
+        assert row(whole, table, **where)[f"{figure}_most"] == pytest.approx(max(alone))
+    kept = [row(result, "verdicts", judge="good")["share_kept"] for result in fewer]
+    verdict = row(whole, "verdicts", judge="good")
+    assert (verdict["share_kept_least"], verdict["share_kept_most"]) == pytest.approx((min(kept), max(kept)))
+
+
 def test_two_hundred_labels_fit_into_memory(make_dataset: MakeDataset) -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 200, 700)
