@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,6 +29,7 @@ from metal.show.charts.dots import significant
 from metal.show.view import Definition, define
 
 HIGH_F1 = 0.7
+ERROR = 0.05  # of a verdict *as good as a person*
 MOST_NAMED = 4
 LOW_COVERAGE = 0.95
 FEW_SOURCES = 30
@@ -102,7 +104,9 @@ def _counts(cells: Sequence[dict[str, Any]]) -> str:
         more = " Neither good nor bad has been shown of any judge." if verdict == UNDECIDED else ""
         return f"{number}: {verdict}.{more}"
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
-    return f"Of {len(cells):,}, one per judge, language and criterion: {listed(parts)}."
+    chance = min(counts[AS_GOOD], math.ceil(ERROR * len(cells)))
+    luck = f" Of those as good as a person, about {chance} at most may be so by chance." if chance else ""
+    return f"Of {len(cells):,}, one per judge, language and criterion: {listed(parts)}.{luck}"
 
 
 def _where(cell: dict[str, Any], run: AuditRun) -> str:
@@ -228,9 +232,9 @@ def _people(run: AuditRun) -> str:
 def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
     parts = ["that people are right, only that they agree"]
     if cells:
-        parts.insert(0, "that a judge good here is good on other texts, languages or criteria")
+        parts.insert(0, "that a judge good here is good on other texts, generators, languages or criteria")
         if len(run.languages) > 1:
-            parts.append("that two languages differ, for their figures were not tested against each other")
+            parts.append("that two languages differ, for other people rated them and they were not tested")
         if any(cell["verdict"] == UNDECIDED for cell in cells):
             parts.append("that “undecided” means bad")
         parts.append("that a judge's reasons are sound")
@@ -264,8 +268,9 @@ def definitions(run: AuditRun) -> list[Definition]:
         "criterion: the floor. The lead is a judge's F1 minus this floor, on the same items.",
         "Kappa, alpha, AC1": "Agreement beyond what chance would give; they differ in how they picture chance (Cohen: "
         "each side's own answers; Krippendorff: all answers together; Gwet: by how hard the items are). Quadratic "
-        "kappa counts a near miss as half right. 0 is chance, 1 is perfect.",
-        "Fleiss' kappa": "The same for a panel of people, on items with the usual number of ratings.",
+        "kappa counts by squared distances between the levels. 0 is chance, 1 is perfect.",
+        "Fleiss' kappa": "The same for a panel of people, on all items with two or more ratings; in METAL's Table 6 on "
+        "those with the usual number of ratings.",
         "Three human ceilings": "Pairwise: person with person (METAL's human row). Against the others: each person "
         "against the majority of the others, the fair measure for a judge. Against all: each person against an "
         f"aggregate that contains their own answer, optimistic. People with fewer than {MIN_RATED} ratings are left "
@@ -277,8 +282,11 @@ def definitions(run: AuditRun) -> list[Definition]:
     added = added_statistics().items()
     of_plugins = [Definition(each.title, each.definition) for name, each in added if name in run.tables["judges"]]
     further = {
-        "Intervals": f"95%, percentile bootstrap with {settings.get('resamples', 2000):,} resamples of whole sources, "
-        "because outputs of one source are not independent; of more than 4,096 sources, random blocks are drawn.",
+        "Intervals": "95%, over whole sources, because outputs of one source are not independent. Shares, F1 and what "
+        "lies beyond chance: Wilson's, at the number of items that the sources are worth. Differences: percentile "
+        f"bootstrap with {settings.get('resamples', 2000):,} resamples; of more than 4,096 sources, random blocks.",
+        "Without one person": "The least and the most of a figure when each person is left out in turn: people are a "
+        "sample, too, and every figure that rests on them is for these people.",
         "Families of tests": "Differences between judges are corrected so that one false alarm among the languages is "
         "unlikely (Holm). Verdicts are not corrected: each is about its own cell.",
         "Verdicts": "A judge is put in each person's place, facing the other people. Both are compared with the "
