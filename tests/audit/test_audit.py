@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,17 @@ def test_wilcoxon_keeps_its_old_spelling(make_dataset: MakeDataset) -> None:
     result = audit(make_dataset({"hi": world(20)}), settings)
     assert "|small:wilcoxon|" in result.signature
     assert 0 <= row(result, "judges", judge="good")["alt_test_winning_rate"] <= 1
+
+
+def test_a_cell_is_the_same_alone_and_among_sixty_languages(make_dataset: MakeDataset) -> None:
+    languages = "bn", "de", "en", "hi", "kn", "ml", "ta", "te", "yo"
+    codes = [f"{first}-{second}" for first, second in permutations(languages, 2)]
+    dataset = make_dataset({code: world(60, seed=place) for place, code in enumerate(codes[:60])})
+    one = dataset.languages[37]
+    tables = [audit(dataset, replace(QUICK, languages=languages)).tables for languages in ((), (one,))]
+    for table in ("verdicts", "judges", "people", "by_class", "confusion", "by_certainty"):
+        among, alone = (tables[table][tables[table]["language"] == one] for tables in tables)
+        pd.testing.assert_frame_equal(among.reset_index(drop=True), alone.reset_index(drop=True), check_exact=True)
 
 
 def test_the_range_without_one_person_is_that_of_audits_without_them(make_dataset: MakeDataset) -> None:
