@@ -78,6 +78,7 @@ def audit(
         )
     of_classes = [cell for cell in audited if not cell.continuous]
     _refuse_free_text(of_classes)
+    _refuse_rule(audited, settings.aggregate)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for done, cell in enumerate(audited):
@@ -115,6 +116,18 @@ def _refuse_free_text(audited: list[AuditCell]) -> None:
                 f"criterion {name}: {labels:,} labels on {items[name]:,} outputs are free text, not a scale; leave it "
                 "out with `criteria`, or put the texts into a few classes first"
             )
+
+
+def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
+    """Raise UsageError for a rule, other than the default, that has a meaning on none of the scales."""
+    names = ", ".join(dict.fromkeys(cell.criterion.name for cell in audited))
+    if rule != AuditSettings.aggregate and all(cell.continuous for cell in audited):
+        raise UsageError(f"aggregate {rule!r}: no levels in {names}, whose scores are averaged; leave `aggregate` out")
+    if rule == "majority-or-middle" and not any(cell.ordered and cell.levels % 2 for cell in audited):
+        raise UsageError(
+            f"aggregate {rule!r}: no middle level in {names} (labels without an order, or an even number of levels); "
+            "use `majority`"
+        )
 
 
 def _of_reference(reference: str) -> str:

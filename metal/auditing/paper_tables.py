@@ -1,6 +1,7 @@
 """METAL's own tables and figures: Tables 3, 4 and 6 as people read them, and Figures 2 and 3 as counts.
 
-In Tables 3 and 6 undefined figures are `-`; the reason is in the table that the figure comes from.
+Undefined figures are `-` in Table 3 and a dash in Table 6, where a cell that begins with `-` would be taken for a
+formula; the reason is in the table that the figure comes from.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ def table_6(people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     for language, group in people.groupby("language", observed=True, sort=True):
         row: dict[str, Any] = {"language": language}
         for record in group.to_dict("records"):
-            kappa, f1 = number(record["table_6_kappa"]), number(record["pairwise_f1"])
-            row[dataset.criteria[record["criterion"]].short] = f"{kappa} / {f1}"
+            pair = f"{figure(record['table_6_kappa'])} / {figure(record['pairwise_f1'])}"
+            row[dataset.criteria[record["criterion"]].short] = pair
         rows.append(row)
     criteria = [dataset.criteria[name].short for name in people["criterion"].unique()]
-    return pd.DataFrame(rows, columns=["language", *criteria]).fillna(UNDEFINED)
+    return pd.DataFrame(rows, columns=["language", *criteria]).fillna(DASH)
 
 
 def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:

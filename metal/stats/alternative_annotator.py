@@ -30,7 +30,8 @@ class PersonTest:
     """The judge against one left-out person.
 
     items: common items. judge_wins, person_wins: share of items on which each is at least as close to the others as
-    the other one. p: that the person's lead reaches epsilon; None, with the reason, where the test could not be run.
+    the other one. p: that the person's lead reaches epsilon; None, with the reason, where the test could not be run;
+    0 or 1 where the lead is the same on every item.
     """
 
     items: int
@@ -104,8 +105,8 @@ def _person(
     person_wins = (far_person <= far_judge).astype(np.float64)
     lead = person_wins - judge_wins
     shares = float(judge_wins.mean()), float(person_wins.mean())
-    if (lead == lead[0]).all():
-        return PersonTest(count, *shares, reason="all differences equal, p undefined")
+    if (lead == lead[0]).all():  # t is infinite
+        return PersonTest(count, *shares, float(lead[0] >= epsilon))
     if count >= MIN_ITEMS:
         return PersonTest(count, *shares, _t_test_p(lead - epsilon))
     from scipy.stats import wilcoxon as signed_rank_test

@@ -123,7 +123,7 @@ def test_one_class_is_undefined_not_zero(make_dataset: MakeDataset) -> None:
     people = row(result, "people")
     assert np.isnan(people["fleiss_kappa"])
     assert "fleiss_kappa: one class" in people["undefined"]
-    assert row(result, "table_6")["H"] == "- / 1.00"
+    assert row(result, "table_6")["H"] == "– / 1.00"  # no spreadsheet takes it for a formula
     judge = row(result, "judges", judge="judge")
     assert np.isnan(judge["kappa"])
     assert "kappa: one class on both sides" in judge["undefined"]
@@ -202,6 +202,23 @@ def test_impossible_settings() -> None:
     for name, value in {"resamples": 10, "seed": -1, "min_raters": -1, "epsilon": 1.0, "keep": float("nan")}.items():
         with pytest.raises(UsageError, match=name):
             AuditSettings(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("scale", "rule", "message"),
+    [
+        (Scale("nominal", tuple(map(Level, range(3), "abc"))), "majority-or-middle", "no middle level in theme .* use"),
+        (Scale("ordinal", tuple(map(Level, range(4), "abcd"))), "majority-or-middle", "an even number of levels"),
+        (Scale("interval", low=0, high=100), "mace", "no levels in theme, whose scores are averaged; leave"),
+    ],
+)
+def test_a_rule_without_a_meaning_on_any_scale(
+    make_dataset: MakeDataset, scale: Scale, rule: str, message: str
+) -> None:
+    dataset = make_dataset({"hi": world(40)}, Criterion("theme", scale))
+    with pytest.raises(UsageError, match=message):
+        audit(dataset, replace(QUICK, aggregate=rule))
+    audit(dataset, QUICK)  # the default has one everywhere
 
 
 def test_free_text_is_no_scale(make_dataset: MakeDataset) -> None:

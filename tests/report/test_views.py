@@ -26,7 +26,7 @@ from metal.runs.columns import Column
 from metal.runs.run import write_page
 from metal.show.audit.disagreements import pack
 from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
-from metal.show.audit.page import left_out_table
+from metal.show.audit.page import criterion_table, left_out_table
 from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
 from metal.show.audit.verdicts import matrices
 from metal.show.audit.words import definitions, facts
@@ -90,7 +90,7 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
         assert row[5].text == text.figure(record["leave_one_out_f1"])
     table_6 = {record["language"]: record for record in run.records("table_6")}
     for row in agreement_table(run).rows:
-        assert row[1].text.replace("–", "-").replace("−", "-") == table_6[row[0].text]["TQ"]
+        assert row[1].text == table_6[row[0].text]["TQ"]
 
 
 def test_a_figure_is_one_function_and_one_column(
@@ -221,6 +221,13 @@ def test_over_and_under_prediction_by_hand(two_judges: Dataset, report_on: Repor
 def test_what_was_left_out(two_judges: Dataset, report_on: ReportOn) -> None:
     row = left_out_table(report_on(two_judges)).rows[0]
     assert [cell.text for cell in row[2:]] == ["60", "0", "0", "good: 2 unanswered"]
+
+
+def test_incomplete_and_tied_items_are_apart(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    people: dict[str, list[int | None]] = {"A1": [0, 1, 2] * 5, "A2": [0, 1, 2] * 4 + [1, None, None]}
+    run = report_on(make_dataset({"hi": people}))
+    rows = [[cell.text for cell in row] for row in criterion_table(run, run.audited[0]).rows[:2]]
+    assert rows == [["items", "12"], ["incomplete / tied", "2 / 1"]]
 
 
 def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: ReportOn) -> None:

@@ -35,11 +35,21 @@ def test_wins_and_p_by_hand() -> None:
     assert (first.judge_wins, first.person_wins) == (1.0, 0.75)
     lead = np.array([0.0] * 30 + [-1.0] * 10)
     assert first.p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
-    assert second.p is None
-    assert "equal" in second.reason
+    assert (second.p, second.rejected) == (0, True)  # the lead is 0 on every item, below epsilon
     assert result.advantage == 1.0
-    assert result.winning_rate == 1.0  # of the one person who could be tested
+    assert result.winning_rate == 1.0
     assert result.passed
+
+
+def test_the_same_lead_on_every_item_is_beyond_doubt() -> None:
+    # Once these people could not be tested: unanimous people and an equal judge had no result.
+    equal = alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0.1)
+    assert [(person.p, person.rejected) for person in equal.people] == [(0, True)] * 3
+    assert equal.passed
+    assert not alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0).passed  # it is not below 0
+    other = alternative_annotator_test(np.ones((40, 3)), np.zeros(40), epsilon=0.1)
+    assert [person.p for person in other.people] == [1, 1, 1]
+    assert (other.winning_rate, other.passed) == (0, False)
 
 
 def test_distance_uses_squared_differences() -> None:
@@ -80,8 +90,6 @@ def test_refusals() -> None:
         alternative_annotator_test(np.array([[1.0, np.nan]] * 40), np.ones(40), epsilon=0.2)
     with pytest.raises(Undefined, match="fewer than 30"):
         alternative_annotator_test(np.ones((10, 3)), np.ones(10), epsilon=0.2)
-    with pytest.raises(Undefined, match="all differences equal"):
-        alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0.2)
 
 
 # ---------------------------------------------------------------- Student's t, of our own

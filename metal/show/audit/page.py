@@ -77,16 +77,14 @@ def left_out_table(run: AuditRun) -> TableView:
             by_cell.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(missing)}")
     rows = []
     for row in run.records("people"):
-        counts = {
-            part.rsplit(" ", 1)[0]: int(part.rsplit(" ", 1)[1]) for part in str(row["dropped"]).split(", ") if part
-        }
+        incomplete, tied = _left_out(row)
         rows.append(
             (
                 run.criteria[row["criterion"]].short,
                 Cell(row["language"], language_name(row["language"])),
                 count(row["items_with_class"]),
-                Cell(count(counts.get("incomplete", 0)), f"fewer than {row['min_raters']} people"),
-                count(counts.get("tied", 0)),
+                Cell(count(incomplete), f"fewer than {row['min_raters']} people"),
+                count(tied),
                 "; ".join(by_cell.get((row["criterion"], row["language"]), [])) or "nothing",
             )
         )
@@ -120,7 +118,7 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     of_judges = run.records("judges", criterion=criterion.name)
     rows: Rows = [
         ["items", *(count(row["items_with_class"]) for row in of_people.values())],
-        ["left out", *(count(_left_out(row)) for row in of_people.values())],
+        ["incomplete / tied", *(" / ".join(map(count, _left_out(row))) for row in of_people.values())],
     ]
     for column in run.columns("people"):
         if column.name in OF_PEOPLE:
@@ -150,9 +148,10 @@ def _scale(criterion: Criterion) -> str:
     return f"{text}; {criterion.direction} is better"
 
 
-def _left_out(row: Row) -> int:
-    """Items that people rated and that do not count: too few ratings, or no aggregate class."""
-    return sum(int(part.split()[-1]) for part in str(row["dropped"]).split(", ") if part)
+def _left_out(row: Row) -> tuple[int, int]:
+    """Items that people rated and that do not count: too few ratings; no aggregate class."""
+    counts = dict(part.split() for part in str(row["dropped"]).split(", ") if part)
+    return int(counts.get("incomplete", 0)), int(counts.get("tied", 0))
 
 
 def _judged(run: AuditRun, row: Row | None) -> Cell | str:
