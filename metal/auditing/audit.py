@@ -21,6 +21,7 @@ from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows,
 from metal.auditing.people import people_row
 from metal.auditing.scores import score_row
 from metal.auditing.settings import AuditSettings, signature
+from metal.auditing.standing import standing
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
@@ -90,7 +91,7 @@ def audit(
             if cell.by_scores:
                 rows["scores"].append(score_row(cell, judge, bootstrap))
             if not cell.continuous:
-                judged, mistakes = JudgedItems(cell, judge, bootstrap), Mistakes(cell, judge, bootstrap)
+                judged, mistakes = JudgedItems(cell, judge, bootstrap), Mistakes(standing(cell, judge, bootstrap))
                 rows["judges"].append(judge_row(judged))
                 rows["by_class"] += class_rows(mistakes)
                 rows["confusion"] += confusion_rows(mistakes)
@@ -98,6 +99,7 @@ def audit(
         if not cell.continuous:
             rows["differences"] += difference_rows(cell, bootstrap)
             rows["class_distribution"] += distribution_rows(cell)
+        cell.shared.clear()
     adjust(rows["differences"])
     rows["self_agreement"] += self_agreement_rows(dataset, settings, bootstrap)
     if progress:

@@ -6,6 +6,7 @@ A judge is compared with itself where it was asked the same questions again (`re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -93,7 +94,9 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
         levels = pairs[0].levels
         drawn = drawn.reshape(-1, len(added), 2, 3, levels)
         for position, place in enumerate(added):
-            differences[place] = differences[place].resampled(pairs[place].ahead(drawn[:, position]))
+            left = added[place].sum(axis=0) - added[place]
+            without_one = partial(pairs[place].ahead, left.reshape(-1, 2, 3, levels))
+            differences[place] = differences[place].given(pairs[place].ahead(drawn[:, position]), without_one)
     return differences
 
 

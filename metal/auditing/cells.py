@@ -147,15 +147,18 @@ class AuditCell:
         answers = answers_of_matrix(self.by_people, self.levels)
         return dawid_skene(answers) if self.settings.aggregate == "dawid-skene" else mace(answers)
 
-    @cached_property
-    def without_one(self) -> tuple[AuditCell, ...]:
-        """The cell without each person in turn; none with fewer than three people, or more than MOST_LEFT_OUT."""
-        if not 3 <= len(self.people) <= MOST_LEFT_OUT:
-            return ()
-        fewer = max(self.settings.min_raters - 1, 0)
-        settings = replace(self.settings, min_raters=fewer)
-        rest = (tuple(name for name in self.people if name != left_out) for left_out in self.people)
-        return tuple(replace(self, people=people, settings=settings) for people in rest)
+    @property
+    def truth_without_one(self) -> list[Codes]:
+        """`truth` without each person in turn; none with fewer than three people, or more than MOST_LEFT_OUT."""
+        if "truth_without_one" not in self.shared:
+            settings = replace(self.settings, min_raters=max(self.settings.min_raters - 1, 0))
+            each = self.people if 3 <= len(self.people) <= MOST_LEFT_OUT else ()
+            rest = (tuple(name for name in self.people if name != left_out) for left_out in each)
+            self.shared["truth_without_one"] = [
+                replace(self, people=people, settings=settings).truth for people in rest
+            ]
+        truths: list[Codes] = self.shared["truth_without_one"]
+        return truths
 
     @cached_property
     def rated(self) -> Codes:

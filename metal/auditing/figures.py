@@ -47,9 +47,9 @@ class Sums:
         """The result of `work` on these sums; it must keep the leading axis."""
         return Sums(lambda: work(self.observed), lambda: work(self.resamples), lambda: work(self.without_one))
 
-    def resampled(self, values: Numbers) -> Sums:
-        """The same sums, with resamples that were made elsewhere."""
-        return Sums(lambda: self.observed, lambda: values, lambda: self.without_one)
+    def given(self, resamples: Numbers, without_one: Callable[[], Numbers]) -> Sums:
+        """The same sums, with resamples and what is left without one source made elsewhere."""
+        return Sums(lambda: self.observed, lambda: resamples, without_one)
 
 
 class Resampled:
@@ -134,10 +134,11 @@ class Resampled:
         undefined: str,
         of: Sums | None = None,
         few: str = "",
+        items: int = 0,
     ) -> Estimate:
         """Agreement beyond chance with its 95% interval: that of the observed disagreement, a share, at fixed chance.
 
-        few: why there can be no interval.
+        few: why there can be no interval. items: how many it rests on; by default all.
         """
         weights = of or self
         seen = disagreement(weights.observed) if self.n else None
@@ -145,8 +146,8 @@ class Resampled:
         if seen is None or math.isnan(value) or self.n_sources < 2:
             return self._short(value, undefined)
         if few:
-            return Estimate(value, n=self.n, caveats=(few,))
-        ends = self._share_interval(float(seen.observed), disagreement(weights.without_one).observed)
+            return Estimate(value, n=items or self.n, caveats=(few,))
+        ends = self._share_interval(float(seen.observed), disagreement(weights.without_one).observed, items)
         high, low = (1 - end / float(seen.expected) for end in ends)
         return self._wilson(value, low, high)
 
@@ -154,8 +155,8 @@ class Resampled:
         """Two-sided p-value that a figure is 0, by t on its variance over sources."""
         return t_test(float(of.observed), self._variance(of.without_one), self.n_sources) if self.n else math.nan
 
-    def _share_interval(self, share: float, without_one: Numbers) -> tuple[float, float]:
-        return share_interval(share, self._variance(without_one), self.n, self.n_sources)
+    def _share_interval(self, share: float, without_one: Numbers, items: int = 0) -> tuple[float, float]:
+        return share_interval(share, self._variance(without_one), items or self.n, self.n_sources)
 
     def _variance(self, without_one: Numbers) -> float:
         defined = ~np.isnan(without_one)
@@ -204,14 +205,17 @@ def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
     scale = criterion.scale
     values = np.asarray(scale.values, dtype=np.float64)
     counts = class_counts(drawn.rows, len(values))
+    paired = drawn.observed * (counts.sum(axis=1) >= 2)
+    items = int(paired.sum())
     try:
         value = alpha(drawn.observed, counts, values, scale.measure)
     except Undefined as error:
-        return Estimate.undefined(str(error), drawn.n)
+        return Estimate.undefined(str(error), items)
     estimate = drawn.beyond_chance(
         lambda weights: alpha_disagreement(weights, drawn.observed, counts, values, scale.measure),
         "",
-        few=rare_class(drawn.observed @ counts),
+        few=rare_class(paired @ counts),
+        items=items,
     )
     return replace(estimate, value=value)
 

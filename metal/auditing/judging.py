@@ -5,6 +5,7 @@ A figure of the table of judges is a function and one line in FIGURES; other pac
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ from metal.stats.agreement import (
 )
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.patterns import Numbers, margin_features, margins, one_hot, ratio, total
+from metal.stats.patterns import Numbers, margin_features, margins, margins_of, one_hot, ratio, total
+from metal.stats.significance import clustered_mean
 from metal.stats.skill import moments
 
 ONE_CLASS = "one class on both sides"
@@ -86,13 +88,6 @@ class JudgedItems:
         return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few)
 
     @property
-    def both(self) -> Resampled:
-        """The items that the judge answered."""
-        answered = self.answers >= 0
-        sources = self.cell.matrix.sources[self.items]
-        return Resampled(self.codes[answered], sources[answered], self.bootstrap)
-
-    @property
     def few(self) -> str:
         """Why chance agreement cannot be known: a class that was hardly given. Empty where it can."""
         return rare_class(*self.margins.observed[1:])
@@ -128,16 +123,14 @@ def leniency(judged: JudgedItems) -> Estimate:
     cell, answers = judged.cell, judged.cell.by_judge(judged.judge)
     if not cell.ordered:
         return Estimate.undefined("nominal scale", judged.drawn.n)
-    both = (answers >= 0) & (cell.ratings_per_item > 0)
-    drawn = Resampled(
-        np.column_stack([answers, cell.by_people])[both], cell.matrix.sources[both], judged.bootstrap, cell.rated
-    )
-    given, values = drawn.rows[:, 1:] >= 0, cell.values[drawn.rows]
-    higher = values[:, 0] - np.where(given, values[:, 1:], 0.0).sum(axis=1) / given.sum(axis=1)
+    people = np.where(cell.by_people >= 0, cell.values[cell.by_people], 0.0).sum(axis=1)
+    higher = np.where(answers >= 0, cell.values[answers], np.nan) - ratio(people, cell.ratings_per_item)
     better = higher if cell.criterion.direction == "higher" else -higher
-    features = np.stack([better, np.ones(len(better))], axis=1)
-    sums = drawn.sums(lambda weights: total(weights, features))
-    return drawn.estimate(lambda added: ratio(added[..., 0], added[..., 1]), "no answer", sums)
+    test = clustered_mean(better, cell.matrix.sources, judged.bootstrap)
+    if not test.n:
+        return Estimate.undefined("no answer")
+    low, high = (None, None) if math.isnan(test.low) else (test.low, test.high)
+    return Estimate(test.mean, low, high, n=test.n, method=f"percentile bootstrap over {test.sources} sources")
 
 
 def difference_to_people(judged: JudgedItems) -> Estimate:
@@ -187,7 +180,7 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "percent_agreement": lambda judged: judged.share(percent_agreement),
     "macro_f1": lambda judged: judged.share(macro_f1),
     "gwet_ac1": lambda judged: judged.beyond_chance(gwet_disagreement),
-    "alpha": lambda judged: krippendorff_alpha(judged.both, judged.cell.criterion),
+    "alpha": lambda judged: krippendorff_alpha(judged.drawn, judged.cell.criterion),
     "majority_f1": lambda judged: judged.share(judged.majority_f1),
     "lead_over_majority": lambda judged: judged.drawn.estimate(np.asarray, "no answer", judged.lead),
     "difference_to_people": difference_to_people,
@@ -260,7 +253,7 @@ def judge_row(judged: JudgedItems) -> dict[str, Any]:
     figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
     test, test_reason = _test(cell, judge)
     p = judged.drawn.p_value(judged.lead)
-    without_one = [JudgedItems(fewer, judge, judged.bootstrap).margins.observed for fewer in cell.without_one]
+    without_one = [margins_of(truth, cell.by_judge(judge), cell.levels) for truth in cell.truth_without_one]
     asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
     reasons = [undefined_note(figures), f"alt_test: {test_reason}" if test_reason else ""]
     return {

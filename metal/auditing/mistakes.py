@@ -7,22 +7,18 @@ but one, all people taken together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import AuditCell
 from metal.auditing.figures import Resampled, columns
 from metal.auditing.judging import JudgedItems
 from metal.auditing.standing import Standing
 from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
 from metal.stats.aggregate import CASES
-from metal.stats.agreement import percent_agreement
-from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.intervals import interval_of_sums
-from metal.stats.patterns import Codes, Numbers, class_counts, margin_features, ratio, total
+from metal.stats.patterns import Codes, Numbers, class_counts, ratio
 from metal.stats.standing import others_labels
 
 NEVER = "nobody's label"
@@ -36,9 +32,8 @@ class Mistakes:
     judge, person: (levels, levels) how often class t was answered a; person is None with one person per item.
     """
 
-    def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
-        self.beside = Standing(cell, judge, bootstrap)
-        beside, levels = self.beside, cell.levels
+    def __init__(self, beside: Standing) -> None:
+        self.beside, levels = beside, beside.cell.levels
         votes = class_counts(beside.people, levels)
         self.judge, self.person = np.zeros((levels, levels)), None if beside.gold else np.zeros((levels, levels))
         # What each pattern adds to recall and precision of each class: hits, and the weights they are shares of.
@@ -133,28 +128,25 @@ def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 def certainty_rows(judged: JudgedItems) -> Iterator[dict[str, Any]]:
     """A row for each case of agreement among people: how often the judge gives their aggregate class."""
-    cell, levels = judged.cell, judged.cell.levels
+    cell = judged.cell
     answered = judged.answers > UNANSWERED
-    sources = cell.matrix.sources[judged.items]
+    items = judged.items[answered]
+    equal = judged.answers[answered] == judged.truth[answered]
+    drawn = Resampled(np.column_stack([cell.case[items], equal]), cell.matrix.sources[items], judged.bootstrap)
     for code, case in enumerate(CASES):
-        here = answered & (cell.case[judged.items] == code)
+        here = drawn.rows[:, 0] == code
         if here.any():
-            drawn = Resampled(judged.codes[here], sources[here], judged.bootstrap)
-            features = margin_features([(drawn.rows[:, 0], drawn.rows[:, 1])], levels)
-            agreed = drawn.sums(partial(_margins, features))
+            added, times = drawn.kinds(np.stack([here & (drawn.rows[:, 1] == 1), here], axis=1).astype(np.int64))
+            above, below = times @ added
+            share = Estimate(above / below, *interval_of_sums(added, times, below), n=int(below))
             yield {
                 "language": cell.language,
                 "criterion": cell.criterion.name,
                 "judge": judged.judge,
                 "case": case,
-                "items": int(here.sum()),
-                **columns({"percent_agreement": drawn.share(percent_agreement, "no answer", agreed)}),
+                "items": int(below),
+                **columns({"percent_agreement": share}),
             }
-
-
-def _margins(features: Codes, weights: Any) -> Numbers:
-    sums = total(weights, features)
-    return sums.reshape(*sums.shape[:-1], 3, -1)
 
 
 def _where(beside: Standing) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import AuditCell
+from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.figures import (
     Resampled,
     columns,
@@ -60,10 +60,7 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
         if name.endswith("_kappa"):
             row[name.replace("_kappa", "_items")] = estimate.n
     if not only and not cell.continuous:
-        panels = [_twice(fewer, bootstrap) for fewer in cell.without_one]
-        for name, statistic in (("fleiss_kappa", _fleiss), ("alpha", _alpha)):
-            values = (statistic(panel, cell).value for panel in panels)
-            row |= range_columns(name, (value for value in values if value is not None))
+        row |= _ranges(cell, bootstrap)
     names = [case.replace(" ", "_") for case in CASES]  # all_agree, some_agree, none_agree
     return row | dict(zip(names, cases, strict=True)) | {"undefined": undefined_note(figures)}
 
@@ -96,7 +93,7 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
         else share(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
         "percent_agreement": share(lambda weights: agreement.pooled_agreement(weights, counts)),
         "gwet_ac1": lambda: drawn.beyond_chance(lambda weights: agreement.gwet_disagreement(weights, counts), NO_PAIR),
-        "alpha": lambda: _alpha(_twice(cell, bootstrap), cell),
+        "alpha": lambda: krippendorff_alpha(_twice(cell, bootstrap), cell.criterion),
     }
 
 
@@ -119,8 +116,16 @@ def _fleiss(drawn: Resampled, cell: AuditCell) -> Estimate:
     )
 
 
-def _alpha(drawn: Resampled, cell: AuditCell) -> Estimate:
-    return krippendorff_alpha(drawn, cell.criterion)
+def _ranges(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, float]:
+    """Fleiss' kappa and alpha without each person in turn."""
+    drawn, levels, measure = _twice(cell, bootstrap), cell.levels, cell.criterion.scale.measure
+    kappas, alphas = [], []
+    for seat in range(len(cell.people)) if 3 <= len(cell.people) <= MOST_LEFT_OUT else ():
+        counts = class_counts(np.delete(drawn.rows, seat, axis=1), levels)
+        times = drawn.observed * (counts.sum(axis=1) >= 2)
+        kappas.append(float(agreement.fleiss_disagreement(times[times > 0], counts[times > 0]).beyond_chance))
+        alphas.append(float(agreement.alpha_disagreement(times, times, counts, cell.values, measure).beyond_chance))
+    return range_columns("fleiss_kappa", kappas) | range_columns("alpha", alphas)
 
 
 def _table_6_kappa(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import AuditCell
+from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.figures import columns, dropped_note, undefined_note
 from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
 from metal.data.records import Estimate
@@ -40,6 +40,7 @@ class ScoreStanding(Standing):
     """A judge beside the people of a cell, by their scores: a Standing whose agreement is skill."""
 
     measure = "ICC"
+    resampled = True
 
     @cached_property
     def of_people(self) -> Numbers:
@@ -102,6 +103,14 @@ class ScoreStanding(Standing):
     def balanced(self) -> Balanced | None:
         """Skill in the place of agreement."""
         return self.after("skill") if self.figures else None
+
+    @property
+    def without_one(self) -> Iterator[Balanced | None]:
+        """`balanced` as observed without each of the people in turn; nothing with fewer than three of them."""
+        for seat in self.seats if not self.gold and 3 <= len(self.who) <= MOST_LEFT_OUT else ():
+            fewer = ScoreStanding(self.cell, self.judge, self.bootstrap, [seat])
+            fewer.resampled = False
+            yield fewer.balanced
 
     def after(self, name: str) -> Balanced:
         """The skill of the judge under this name beside a person's scores as given; a constant has 0."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 
 import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.figures import Resampled
-from metal.data.ratings import NOT_ASKED
+from metal.data.ratings import NOT_ASKED, UNANSWERED
 from metal.data.text import MINUS, figure, interval
 from metal.stats.agreement import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap
@@ -55,7 +55,6 @@ class Standing:
     measure = "alpha"  # of people's agreement
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
-        self.resampled = True
         self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
         self.gold = 2 * int((cell.ratings_per_item >= 2).sum()) < int((cell.ratings_per_item >= 1).sum())
         self.who = [seat for seat in range(len(cell.people)) if seat not in without]
@@ -98,19 +97,19 @@ class Standing:
         flat = features.reshape(len(features), -1)
         shape = features.shape[1:]
         observed = total(self.drawn.observed, flat)
-        resamples = total(self.drawn.resamples, flat) if self.resampled else observed[:0]
+        resamples = total(self.drawn.resamples, flat)
         return observed.reshape(shape), resamples.reshape(-1, *shape)
 
     @property
-    def without_one(self) -> Iterator[Standing]:
-        """The same without each of the people in turn, as observed alone; none with fewer than three of them."""
-        if self.gold or not 3 <= len(self.who) <= MOST_LEFT_OUT:
-            return
-        left_out = [seat for seat in range(len(self.cell.people)) if seat not in self.who]
-        for seat in self.who:
-            fewer = type(self)(self.cell, self.judge, self.bootstrap, [*left_out, seat])
-            fewer.resampled = False
-            yield fewer
+    def without_one(self) -> Iterator[Balanced | None]:
+        """`balanced` as observed without each of the people in turn; nothing with fewer than three of them."""
+        cell, rows = self.cell, self.people
+        for seat in self.seats if not self.gold and 3 <= len(self.who) <= MOST_LEFT_OUT else ():
+            fewer = rows.copy()
+            fewer[:, seat] = UNANSWERED
+            times = self.drawn.observed * ((fewer >= 0).sum(axis=1) >= 2)
+            rest = [each for each in self.seats if each != seat]
+            yield balanced_agreement(fewer, self.answers, cell.values, cell.ordered, partial(_observed, times), rest)
 
     def limits(self, values: Numbers, p: float = P, sources: int = 0) -> Bounds:
         """The one-sided limits of a figure, from its values as observed and in each resample.
@@ -193,3 +192,18 @@ class Standing:
         """The lower limit of the judge's recall of a class."""
         added, times = self.drawn.kinds(self.recalls[:, [JUDGE, WEIGHT], level])
         return interval_of_sums(added, times, float(self.items_of_class[level]), P)[0]
+
+
+def _observed(times: Codes, features: Numbers) -> tuple[Numbers, Numbers]:
+    """Sums of features when patterns occur so many times, and no resample."""
+    observed = np.tensordot(times, features, axes=1)
+    return observed, np.zeros((0, *observed.shape))
+
+
+def standing(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Standing:
+    """A judge beside all people of a cell, made once for verdict and mistakes."""
+    key = "standing", judge, bootstrap
+    if key not in cell.shared:
+        cell.shared[key] = Standing(cell, judge, bootstrap)
+    beside: Standing = cell.shared[key]
+    return beside

@@ -37,7 +37,7 @@ import numpy as np
 from metal.auditing.cells import AuditCell
 from metal.auditing.figures import range_columns
 from metal.auditing.scores import ScoreStanding
-from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
+from metal.auditing.standing import NO_BOUNDS, Bounds, Standing, standing
 from metal.data.text import MINUS, figure, interval, listed, signed, within
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap
@@ -104,7 +104,7 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell."""
-    beside = (ScoreStanding if cell.by_scores else Standing)(cell, judge, bootstrap)
+    beside = ScoreStanding(cell, judge, bootstrap) if cell.by_scores else standing(cell, judge, bootstrap)
     early = _nothing_to_go_on(beside) or _people(beside)
     if early:
         return _said(beside, *early)
@@ -202,7 +202,7 @@ def _decide(beside: Standing) -> Verdict:
         number = f"keeps {kept} of what a person knows"
         if cell.by_scores and kept.value < 0:
             number = f"worse than a constant as given, at best {above[0]} better"
-        fewer = (_kept(each.balanced)[0] for each in beside.without_one if each.balanced)
+        fewer = (_kept(balanced)[0] for balanced in beside.without_one if balanced)
         say = partial(say, share_kept=kept, below_person=below, **range_columns("share_kept", fewer))
         clauses = _open(beside, balanced, below)
         recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""

@@ -227,8 +227,7 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
     if ((table > 0).any(axis=0)).sum() < 2:
         raise Undefined("one class")
     if table.size * table.shape[1] > _LARGEST_BLOCK:
-        patterns = counts[counts.sum(axis=1) >= 2], np.asarray(weights)[counts.sum(axis=1) >= 2]
-        return float(alpha_disagreement(patterns[1], patterns[1], patterns[0], values, measure).beyond_chance)
+        return float(alpha_disagreement(weights, weights, counts, values, measure).beyond_chance)
     domain: Any = np.asarray(values, dtype=np.float64)
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure))
 
@@ -236,19 +235,20 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
 def alpha_disagreement(weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure) -> Disagreement:
     """The disagreement behind `krippendorff_alpha`, (...), for resamples, which it would take one by one.
 
-    weights: (..., patterns) of items with two or more ratings. observed: (patterns,) how often each occurs; ordinal
-    distances are taken from them in every row.
+    weights: (..., patterns). observed: (patterns,) how often each occurs; ordinal distances are taken from them in
+    every row. Items with fewer than two ratings count for nothing.
     >>> counts = np.array([[3, 0], [2, 1], [0, 3]])
     >>> about = np.array([4, 2, 1]), counts, np.array([0.0, 1.0]), "nominal"
     >>> alpha_disagreement(np.array([[4, 2, 1]]), *about).beyond_chance.round(4).tolist()
     [0.5]
     """
+    counts = counts * (counts.sum(axis=1, keepdims=True) >= 2)
     of_class = np.asarray(observed @ counts, dtype=np.float64)
     between = np.cumsum(of_class) - of_class / 2  # the ratings between two classes, with half of their own
     places = between if measure == "ordinal" else np.asarray(values, dtype=np.float64)
     distance = 1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
     distance = distance / max(float(distance[np.ix_(of_class > 0, of_class > 0)].max(initial=0.0)), 1e-300)
-    disagreeing = ((counts @ distance) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
+    disagreeing = ((counts @ distance) * counts).sum(axis=1) / np.maximum(counts.sum(axis=1) - 1, 1)
     sums = total(weights, np.column_stack([disagreeing, counts]))
     within, given = sums[..., 0], sums[..., 1:]
     ratings = given.sum(axis=-1)

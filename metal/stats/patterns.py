@@ -116,6 +116,17 @@ def margins(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
     return margins_of_pairs(weights, [(truth, answer)], levels)[..., 0, :, :]
 
 
+def margins_of(truth: Codes, answer: Codes, levels: int) -> Numbers:
+    """(3, levels) the margins of items, each counted once, without making patterns of them.
+
+    >>> margins_of(np.array([0, 1, -1]), np.array([0, 0, 1]), 2).tolist()
+    [[1, 0], [1, 1], [2, 0]]
+    """
+    both = (truth >= 0) & (answer >= 0)
+    counted = truth[both & (truth == answer)], truth[both], answer[both]
+    return np.stack([np.bincount(codes, minlength=levels) for codes in counted])
+
+
 def margins_of_pairs(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
     """(..., pairs, 3, levels): the margins of each pair of truth and answer."""
     flat = total(weights, margin_features(pairs, levels))

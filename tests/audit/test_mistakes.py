@@ -7,6 +7,7 @@ import pytest
 
 from metal.auditing.judging import JudgedItems, leniency
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
+from metal.auditing.standing import Standing
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.intervals import wilson
 from tests.audit.test_verdict import cell_of
@@ -17,7 +18,7 @@ BOOTSTRAP = SourceBootstrap(200)
 
 
 def test_recall_precision_and_what_is_said_instead() -> None:
-    mistakes = Mistakes(cell_of(PEOPLE, JUDGE, ordered=True), "j", BOOTSTRAP)
+    mistakes = Mistakes(Standing(cell_of(PEOPLE, JUDGE, ordered=True), "j", BOOTSTRAP))
     zero, one = class_rows(mistakes)
     # The first two people of the last two outputs face a tie of 0 and 1: half a weight each. The third faces 0.
     given_0, given_1 = 3 * 10 + 2 * (0.5 + 0.5 + 1), 3 * 8 + 2 * (0.5 + 0.5)
@@ -53,6 +54,6 @@ def test_a_lenient_judge() -> None:
 
 
 def test_one_person_an_item_has_nobody_beside_the_judge() -> None:
-    (zero, _) = class_rows(Mistakes(cell_of(PEOPLE[:, :1], JUDGE, ordered=True), "j", BOOTSTRAP))
+    (zero, _) = class_rows(Mistakes(Standing(cell_of(PEOPLE[:, :1], JUDGE, ordered=True), "j", BOOTSTRAP)))
     assert np.isnan(zero["person_recall"])
     assert zero["recall"] == pytest.approx(8 / 12)
