@@ -106,7 +106,8 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
     """The smallest number of sources with a power of at least `target`, from the first of the rising numbers on.
 
     The numbers are halved; then what lies between two of them is tried a few times, with four times the rounds, until
-    the power is the target within its Monte Carlo error. Raises Undefined where the last is not enough.
+    the power is the target within its Monte Carlo error. What is found is simulated with eight times the rounds. Raises
+    Undefined where the last is not enough.
     """
     low, high = -1, len(numbers)
     ends: dict[int, SimulatedPoint] = {}
@@ -120,6 +121,7 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
     left = ends.get(low, right)
     for _ in range(_TRIES):
         if right.sources - left.sources < 2:
+            here = right
             break
         share = np.clip((target - left.value) / max(right.value - left.value, 1e-9), 0.3, 0.7)
         between = round(left.sources * (right.sources / left.sources) ** float(share))
@@ -129,7 +131,7 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
         left, right = (left, here) if here.value >= target else (here, right)
     else:
         here = right
-    final = measure(here.sources, 4)
+    final = measure(here.sources, 8)
     slope = (right.value - left.value) / math.log(right.sources / left.sources) if right.sources > left.sources else 1
     return Needed(final.sources, final.sources * final.error / max(slope, 0.1), final.value, final.error)
 

@@ -6,7 +6,8 @@ like a person, whose answers are drawn from the people's own confusion with each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ LIKE_A_PERSON = "a judge like a person"
 RESAMPLES = 300  # of a simulated verdict
 SMOOTHING = 0.5  # labels of a person, spread like all labels, that are added where a class is the others'
 _CLOSE, _STEPS = 1e-3, 500  # of the fit
+Answer = Callable[[Codes, Codes], Codes]  # class codes of a judge, from versions and places of items
 
 
 class SimulatedVerdicts:
@@ -47,25 +49,38 @@ class SimulatedVerdicts:
         people = cell.by_people[keep]
         panels = draw_panels(people >= 0, size, rng)
         self._people = np.where(panels, people, NOT_ASKED)  # (versions, items, people)
-        if alike:
-            chances = self._like_a_person()
-            self._upto = np.cumsum(chances, axis=-1)[..., :-1]
-        else:
-            self._answers = cell.by_judge(judge)[keep]
+        self._answer = self._by_judge(keep) if not alike else self._scores() if cell.by_scores else self._labels()
         self._of_source = np.unique(cell.matrix.sources[keep], return_counts=True)[1]
         self.sources = len(self._of_source)
 
-    def _like_a_person(self) -> Numbers:
-        """(versions, items, levels) chances of its answers; careless people are no measure."""
-        if self.cell.by_scores:
-            raise Undefined("scores have no classes to confuse: plan for a judge in the data")
+    def _by_judge(self, keep: Codes) -> Answer:
+        answers = self.cell.by_judge(self.judge)[keep]
+        return lambda version, row: answers[row]
+
+    def _labels(self) -> Answer:
+        """Of a judge like a person; careless people are no measure."""
         far: list[int] = []
         if self._people.shape[2] > 2:
             panel = Standing(self.cell, "", self.bootstrap)
             far = careless(panel.people, self.cell.values, panel.draw, panel.upper)
         people = np.delete(self._people, far, axis=2)
         chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
-        return chances.reshape(*people.shape[:2], -1)
+        upto = np.cumsum(chances.reshape(*people.shape[:2], -1), axis=-1)[..., :-1]
+        return lambda version, row: (self.rng.random((len(row), 1)) > upto[version, row]).sum(axis=1)
+
+    def _scores(self) -> Answer:
+        """Of a judge like a person whose scores have no classes: the nearest of the scores that were given."""
+        values = self.cell.values
+        scores = np.where(self._people >= 0, values[self._people], np.nan)
+        expected, errors = one_more(scores.reshape(-1, scores.shape[2]))
+        expected = expected.reshape(scores.shape[:2])
+        between = (values[1:] + values[:-1]) / 2
+
+        def answer(version: Codes, row: Codes) -> Codes:
+            drawn = expected[version, row] + self.rng.choice(errors, len(row))
+            return np.asarray(np.searchsorted(between, drawn))
+
+        return answer
 
     def draw(self, sources: int) -> Iterator[Verdict]:
         """The verdicts on so many sources, drawn anew each time, without end."""
@@ -77,11 +92,7 @@ class SimulatedVerdicts:
             source = np.repeat(np.arange(sources), each)
             row = np.repeat(starts[picked] - (np.cumsum(each) - each), each) + np.arange(len(source))
             version = self.rng.integers(len(self._people), size=len(row))
-            if self.judge == LIKE_A_PERSON:
-                answers = (self.rng.random((len(row), 1)) > self._upto[version, row]).sum(axis=1)
-            else:
-                answers = self._answers[row]
-            codes = np.column_stack([self._people[version, row], answers]).astype(np.int32)
+            codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(np.int32)
             matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
             yield verdict(replace(self.cell, matrix=matrix, judges=(self.judge,)), self.judge, self.bootstrap)
 
@@ -119,3 +130,23 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
         if np.abs(step).max() < _CLOSE:
             break
     return np.asarray(chances[kind.ravel()])
+
+
+def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
+    """What one more person is expected to score, (items,), and the errors that come on top, drawn from people's own.
+
+    scores: (items, people), NaN without one. With variances b between items and w within, one more person beside the
+    mean m of k is expected at m, drawn towards the mean of all by w / (k b + w), and away from there has the variance
+    w + b w / (k b + w): its score is then to each person's as people's are. Raises Undefined as `like_a_person`.
+    """
+    given = (~np.isnan(scores)).sum(axis=1)
+    if not (given > 1).any():
+        raise Undefined("items have one person, so that it is unknown how people differ")
+    mean, every = np.nansum(scores, axis=1) / given, np.nanmean(scores)
+    away = scores - mean[:, None]
+    within = float(np.nansum(away**2) / (given - 1).sum())
+    between = max(float(np.nanvar(scores)) - within, 0.0)
+    size = float(given.mean())
+    expected = every + (mean - every) * between * given / np.maximum(between * given + within, 1e-12)
+    errors = (away * np.sqrt(given / np.maximum(given - 1, 1))[:, None])[(given > 1)[:, None] & ~np.isnan(scores)]
+    return expected, errors * math.sqrt(1 + between / max(size * between + within, 1e-12))

@@ -11,7 +11,7 @@ from metal.auditing.verdict import AS_GOOD, INFORMATIVE
 from metal.errors import Undefined
 from metal.planning.cells import DesignSettings, design_cells
 from metal.planning.plans import SizePlan, judge_plans
-from metal.planning.verdicts import LIKE_A_PERSON, SimulatedVerdicts, like_a_person
+from metal.planning.verdicts import LIKE_A_PERSON, SimulatedVerdicts, like_a_person, one_more
 from tests.audit.test_verdict import decide
 from tests.planning.studies import BINARY, study
 from tests.worlds import MIXES, answers, cell_of
@@ -44,6 +44,17 @@ def test_a_judge_like_a_person_stands_to_the_others_as_people_do(mix: str, right
         said = decide(cell_of(cell.by_people, answer, ordered=cell.ordered, levels=cell.levels))
         below.append(said.below_person.value)
     assert np.mean(below) == pytest.approx(0, abs=0.01)
+
+
+def test_one_more_score_is_as_far_from_each_person_as_people_are() -> None:
+    rng = np.random.default_rng(0)
+    people = rng.normal(50, 20, (2000, 1)) + rng.normal(0, 10, (2000, 3))
+    people[rng.random(people.shape) < 0.2] = np.nan
+    people = people[~np.isnan(people).all(axis=1)]
+    expected, errors = one_more(people)
+    judge = expected + rng.choice(errors, len(expected))
+    assert np.nanmean((judge[:, None] - people) ** 2) == pytest.approx(2 * 10**2, rel=0.05)
+    assert judge.std() == pytest.approx((20**2 + 10**2) ** 0.5, rel=0.05)
 
 
 def test_chances_by_hand() -> None:

@@ -127,7 +127,7 @@ def definitions(run: DesignRun) -> list[Definition]:
         "Items needed": "Sources, each with all its outputs, are drawn with replacement, and k of the people of each "
         "item at random. For scores the number that gives the width, of the central 95% of the rounds, is searched "
         f"along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are halved. What is found is "
-        "simulated again with four times the rounds; ± is the Monte Carlo error only.",
+        "simulated again with more rounds; ± is the Monte Carlo error only.",
         "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
         f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}, "
         f"{RESAMPLES} resamples). Undefined where {ITEMS[-1]:,} items are not enough.",
