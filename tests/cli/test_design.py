@@ -48,7 +48,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
 
 
 def test_lines_fit_a_terminal(metal: Commands) -> None:
-    options = ("--out", "run", "-l", "hi", "-c", "fluency", "--pay", "0.1", "--seconds", "60", *QUICK)
+    options = ("--out", "run", "-l", "hi", "-c", "seen", "--pay", "0.1", "--seconds", "60", *QUICK)
     lines = metal.printed("design", "many", *options).splitlines()
     long = [line for line in lines if len(line) > 80]
     assert [line.split(":")[0] for line in long] == ["Signature"]

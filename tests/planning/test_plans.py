@@ -107,7 +107,9 @@ def test_a_score_needs_what_its_variance_says() -> None:
 
 
 def test_more_people_than_there_are_is_not_in_the_data() -> None:
-    (cell,), _ = design_cells(study(), DesignSettings(raters=(2, 7), rounds=100, margin=0.3, keep=0.3))
+    (cell,), _ = design_cells(
+        study(criteria={"seen": BINARY}), DesignSettings(raters=(2, 7), rounds=100, margin=0.3, keep=0.3)
+    )
     reasons = {(plan.question, plan.raters): plan.reason for plan in plans(cell)}
     for question in (AS_GOOD, INFORMATIVE, SCORE):
         assert "not in the data: items were rated by up to 3 people, not 7" in reasons[question, 7]

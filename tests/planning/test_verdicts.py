@@ -27,7 +27,7 @@ def world(seed: int, mix: str, items: int, rights: tuple[float, ...] = (0.95, 0.
 
 def planned(cell: Any, size: int = 3, **settings: Any) -> dict[tuple[str, str], SizePlan]:
     """The plans of a cell of `world`, as a study makes them."""
-    (design,), _ = design_cells(study(sources=2), DesignSettings(**settings))
+    (design,), _ = design_cells(study(sources=2), DesignSettings(**{"rounds": 250, **settings}))
     object.__setattr__(design, "audit", cell)
     return {(plan.who, plan.question): plan for who in (LIKE_A_PERSON, "j") for plan in judge_plans(design, who, size)}
 
@@ -69,7 +69,7 @@ def test_chances_by_hand() -> None:
 
 def test_the_power_is_there() -> None:
     # What was promised, what a larger simulation gives, and what the world gives: there the pilot's error comes on top,
-    # which for 200 items is about 0.08 of power.
+    # which for 200 items is about 0.08 of power (ARCHITECTURE.md).
     pilot = world(5, "50/50", 200)
     plan = planned(pilot)[LIKE_A_PERSON, AS_GOOD]
     assert plan.needed is not None

@@ -174,6 +174,11 @@ def rich_design(folder: Path) -> Path:
     return written_design(data, folder, prices=Prices(pay=0.1, seconds=60))
 
 
+def bare_design(folder: Path) -> Path:
+    """One language, one criterion, one judge."""
+    return written_design(study(sources=12, criteria={"seen": BINARY}), folder)
+
+
 @pytest.fixture(scope="module")
 def study_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return rich_design(tmp_path_factory.mktemp("rich") / "run")
@@ -181,8 +186,7 @@ def study_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bare_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One language, one criterion, one judge."""
-    return written_design(study(sources=12), tmp_path_factory.mktemp("bare") / "run")
+    return bare_design(tmp_path_factory.mktemp("bare") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +194,7 @@ def hostile_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every name attacks."""
     data = study(
         sources=12,
-        criteria={"</script><script>window.pwned = 3</script>": LIKERT, "{{ 7 * 7 }}": LIKERT},
+        criteria={"</script><script>window.pwned = 3</script>": LIKERT, "{{ 7 * 7 }}": BINARY},
         generators=("<b>g</b>", "y" * 200),
         people=("' autofocus onfocus='window.pwned=4", "]]><!--", "A3"),
         judges=HOSTILE[:2],
@@ -199,11 +203,11 @@ def hostile_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written_design(data, tmp_path_factory.mktemp("hostile") / "run")
 
 
-def test_equal_studies_give_equal_pages(study_run: Path, tmp_path: Path) -> None:
-    again = rich_design(tmp_path / "run")
-    for file in [path for path in study_run.rglob("*") if path.is_file()]:
-        assert (again / file.relative_to(study_run)).read_bytes() == file.read_bytes()
-    assert page(DesignRun.read(study_run)).encode() == (study_run / "report.html").read_bytes()
+def test_equal_studies_give_equal_pages(bare_study: Path, tmp_path: Path) -> None:
+    again = bare_design(tmp_path / "run")
+    for file in [path for path in bare_study.rglob("*") if path.is_file()]:
+        assert (again / file.relative_to(bare_study)).read_bytes() == file.read_bytes()
+    assert page(DesignRun.read(bare_study)).encode() == (bare_study / "report.html").read_bytes()
 
 
 def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
