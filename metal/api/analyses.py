@@ -155,7 +155,6 @@ def leaderboard(
         ),
     ] = None,
     with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False,
-    resamples: Resamples = 2000,
     permutations: Permutations = 1000,
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
@@ -180,7 +179,7 @@ def leaderboard(
     """
     from metal.api.ranking_results import Leaderboard
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
-    from metal.genie.leaderboard.cautions import about_size
+    from metal.genie.leaderboard.cautions import about_one_person
     from metal.genie.leaderboard.leaderboard import LeaderboardSettings
     from metal.genie.leaderboard.leaderboard import leaderboard as ranked
 
@@ -191,7 +190,6 @@ def leaderboard(
         aggregate=aggregate,
         sample=sample,
         with_judges=with_judges,
-        resamples=resamples,
         permutations=permutations,
         seed=seed,
         exclude_noisy=exclude_noisy,
@@ -199,10 +197,7 @@ def leaderboard(
     inputs = load(data, ratings)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     result = ranked(dataset, settings, progress or no_progress)
-    board = result.tables["leaderboard"]
-    main = board[(board["criterion"] == result.main) & (board["language"] == board["language"].iloc[0])]
-    sizes = about_size(main["sources"].tolist(), result.people)
-    result = replace(result, warnings=(*result.warnings, *sizes))
+    result = replace(result, warnings=(*result.warnings, *about_one_person(result.people)))
     result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     raters = (*result.people, *result.beside)
     manifest = inputs.manifest("leaderboard", dataset, settings.to_dict(), raters, result.signature)

@@ -6,7 +6,7 @@ formula; the reason is in the table that the figure comes from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ from metal.data.text import UNDEFINED as DASH
 from metal.errors import UsageError, check_known
 from metal.stats.aggregate import CASES, TIE
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.intervals import interval_of_mean
+from metal.stats.patterns import Numbers
+
+Ends = tuple[float, float] | None
 
 UNDEFINED = "-"
 PEOPLE = "people"
@@ -111,7 +115,10 @@ def compare(
     human = (table["kind"] == "human").to_numpy()
     table = table.assign(by=np.where(human, PEOPLE, table["rater"].astype(object)))
     bootstrap = SourceBootstrap(resamples, seed)
-    rows = [row for rater in raters for row in _mean_rows(table[table["by"] == rater], rater, generators, bootstrap)]
+    ends = {name: criterion.scale.ends for name, criterion in dataset.criteria.items()}
+    rows = [
+        row for rater in raters for row in _mean_rows(table[table["by"] == rater], rater, generators, ends, bootstrap)
+    ]
     order = {name: place for place, name in enumerate(dataset.criteria)}
     rows.sort(key=lambda row: (row["language"], order[row["criterion"]]))
     for row in rows:
@@ -133,13 +140,13 @@ def compare(
 
 
 def _mean_rows(
-    table: pd.DataFrame, rater: str, generators: list[str], bootstrap: SourceBootstrap
+    table: pd.DataFrame, rater: str, generators: list[str], ends: Mapping[str, Ends], bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
     for (language, criterion), cell in table.groupby(["language", "criterion"], observed=True, sort=True):
         means = cell.groupby(["source", "generator"], observed=True)["score"].mean().unstack("generator")
         shared = means.reindex(columns=generators).dropna().sort_index()
         scores = shared.to_numpy(dtype=np.float64)
-        for generator, estimate in zip(generators, _means(scores, bootstrap), strict=True):
+        for generator, estimate in zip(generators, _means(scores, ends[str(criterion)], bootstrap), strict=True):
             yield {
                 "language": language,
                 "criterion": criterion,
@@ -152,18 +159,21 @@ def _mean_rows(
             }
 
 
-def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator[Estimate]:
-    """The mean of each column; sources (rows) are resampled together, so that generators stay paired."""
-    sources, generators = scores.shape
-    if not sources:
-        for _ in range(generators):
+def _means(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Iterator[Estimate]:
+    """The mean of each column over sources (rows), by bootstrap where the scale has no ends."""
+    ones = np.ones(len(scores))
+    for column in scores.T:
+        low = high = None
+        if not len(column):
             yield Estimate.undefined("no source shared by all generators")
-        return
-    drawn = bootstrap.totals(scores) / bootstrap.totals(np.ones((sources, 1)))  # blocks differ in size
-    for column in range(generators):
-        interval = percentile_interval(drawn[:, column]) if sources > 1 else None
-        low, high = interval or (None, None)
-        yield Estimate(float(scores[:, column].mean()), low, high, n=sources)
+            continue
+        if ends and len(column) > 1:
+            least, width = ends[0], ends[1] - ends[0]
+            low, high = (least + width * share for share in interval_of_mean((column - least) / width, ones))
+        elif len(column) > 1:
+            drawn = bootstrap.totals(np.column_stack([column, ones]))  # blocks differ in size
+            low, high = percentile_interval(drawn[:, 0] / drawn[:, 1]) or (None, None)
+        yield Estimate(float(column.mean()), low, high, n=len(column))
 
 
 def _chosen(kind: str, names: Sequence[str], among: list[str]) -> list[str]:

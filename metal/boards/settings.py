@@ -45,7 +45,7 @@ class BoardSettings:
     exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
-        check_resampling(self.resamples, self.seed, self.permutations)
+        check_resampling(seed=self.seed, permutations=self.permutations, resamples=self.resamples)
         if self.nonzero < 1:
             raise UsageError(f"an ensemble of {self.nonzero}: use 1 or more")
         if self.alpha is not None and not 0 < self.alpha < inf:

@@ -188,7 +188,7 @@ class SourceBootstrap:
         return weights
 
 
-def check_resampling(resamples: int, seed: int, permutations: int = 100) -> None:
+def check_resampling(*, seed: int, permutations: int, resamples: int = 100) -> None:
     """Raises UsageError for too few resamples of an interval or permutations of a test, and a negative seed."""
     if resamples < 100:
         raise UsageError(f"{resamples} resamples: an interval needs at least 100")

@@ -35,9 +35,9 @@ def wilson(share: float, size: float, z: float) -> tuple[float, float]:
 def share_interval(share: float, variance: float, items: float, sources: int, p: float = 0.975) -> tuple[float, float]:
     """The interval of a share whose ends are the p and 1 - p quantiles.
 
-    variance: of the share over sources (see `jackknife_variance`). items: how many it is a share of. sources: how many
-    hold one of them. Where the variance is 0, all sources agree: the share is worth as many items as there are
-    sources. [0, 1] with fewer than two sources.
+    variance: of the share over sources (see `jackknife_variance`). items: how many it is a share of; infinite for a
+    mean of numbers from 0 to 1, which can vary less than shares. sources: how many hold one of them. Where the variance
+    is 0, all sources agree: the share is worth as many items as there are sources. [0, 1] with fewer than two sources.
     """
     if sources < 2:
         return 0.0, 1.0
@@ -63,6 +63,15 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[f
     return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
 
 
+def interval_of_mean(totals: Numbers, counts: Numbers) -> tuple[float, float]:
+    """The 95% interval of a mean of numbers from 0 to 1, over sources: totals and counts by source, (sources,).
+
+    >>> [round(end, 2) for end in interval_of_mean(np.ones(10), np.ones(10))]
+    [0.66, 1.0]
+    """
+    return interval_of_sums(np.stack([totals, counts], axis=1), np.ones(len(counts), dtype=np.int64), math.inf)
+
+
 def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.975) -> tuple[float, float]:
     """The interval of a share of two sums, over the sources that add to the lower one (see `share_interval`).
 
@@ -75,7 +84,7 @@ def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.97
     if sources < 2:
         return 0.0, 1.0
     without = (above - added[:, 0]) / (below - added[:, 1])
-    return share_interval(above / below, jackknife_variance(without, times), items, sources, p)
+    return share_interval(float(above / below), jackknife_variance(without, times), items, sources, p)
 
 
 @lru_cache(maxsize=4096)

@@ -303,7 +303,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "judge_cancel": lambda n: metal.judge_cancel(out / "judged"),
         "judges_list": lambda n: metal.judges_list(),
         "judges_test": lambda n: metal.judges_test(MODEL),
-        "leaderboard": lambda n: metal.leaderboard(demo, resamples=100, permutations=100),
+        "leaderboard": lambda n: metal.leaderboard(demo, permutations=100),
         "metric_check": lambda n: metal.metric_check("copy-rate"),
         "metric_list": lambda n: metal.metric_list(),
         "monitor": lambda n: metal.monitor(demo, resamples=100),

@@ -54,5 +54,11 @@ def test_refusals(make_dataset: MakeDataset) -> None:
 
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:
     """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval without width."""
-    (mean,) = _means(np.full((20_401, 1), 50.0), SourceBootstrap(200, 0))  # blocks of 5, and one of 1
+    (mean,) = _means(np.full((20_401, 1), 50.0), None, SourceBootstrap(200, 0))  # blocks of 5, and one of 1
     assert (mean.low, mean.high) == pytest.approx((50.0, 50.0), rel=1e-12)
+
+
+def test_a_mean_on_a_scale_with_ends_has_an_interval_with_width() -> None:
+    # Wilson's interval at 5 (1.96 / t)^2 = 2.49 items of 5 sources that all say 2 of 0..2: t = 2.776, 2 / (1 + t^2 / 5)
+    (mean,) = _means(np.full((5, 1), 2.0), (0.0, 2.0), SourceBootstrap(200, 0))
+    assert (mean.low, mean.high) == pytest.approx((2 / (1 + 2.776445**2 / 5), 2), abs=1e-5)

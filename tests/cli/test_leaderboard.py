@@ -19,7 +19,7 @@ from tests.cli.runs import reword
 from tests.cli.test_commands import words
 from tests.genie.leaderboard.boards import dataset, output, ranked
 
-FEW = ("--bootstrap", "100", "--permutations", "100")
+FEW = ("--permutations", "100")
 SCORES = {"good": [5, 5, 4, 5, 5, 4, 5, 5, 5], "fair": [4, 3, 4, 3, 4, 3, 4, 3, 4], "poor": [1, 2, 1, 1, 2, 1, 1, 2, 1]}
 NEW = "n\u202ew"  # turns what follows in a terminal
 

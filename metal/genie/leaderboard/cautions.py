@@ -13,19 +13,12 @@ from metal.stats.patterns import Codes
 
 NAMED = 3  # generators named in a warning; the rest are counted
 EXAMPLES = 2
-FEW_SOURCES = 20  # a nominal 95% interval by source covers 92% with 20 and 88% with 10
 LEVEL = 0.05
 
 
-def about_size(sources: Iterable[int], people: Sequence[str]) -> list[str]:
-    """What so few sources (of each generator) and people cannot say."""
-    warnings = []
-    if len(people) == 1:
-        warnings.append(f"{people[0]} is the only person: how people differ is in no interval")
-    if (least := min(sources, default=FEW_SOURCES)) < FEW_SOURCES:
-        many = "1 source" if least == 1 else f"{least} sources"
-        warnings.append(f"some generators have {many} only: below {FEW_SOURCES}, intervals are too narrow")
-    return warnings
+def about_one_person(people: Sequence[str]) -> list[str]:
+    """What one person cannot say."""
+    return [f"{people[0]} is the only person: how people differ is in no interval"] if len(people) == 1 else []
 
 
 def about_people(ranking: Ranking, where: str) -> list[str]:

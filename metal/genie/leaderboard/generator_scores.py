@@ -13,7 +13,7 @@ import numpy as np
 
 from metal.data.dataset import Dataset
 from metal.genie.leaderboard.output_scores import DIGITS, Outputs, OutputScores
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.intervals import interval_of_mean
 from metal.stats.pairwise import better_on_shared
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.significance import holm, significance_clusters
@@ -133,16 +133,15 @@ def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, C
 LEAST_SHARED = 5
 
 
-def generator_means(sums: Numbers, counts: Numbers, bootstrap: SourceBootstrap) -> dict[str, Numbers]:
+def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
     """(generators,) means over outputs, with intervals and errors by source, by column of the table.
 
     sums, counts: (generators, sources) the sum of a generator's shares on a source and how many outputs they are of.
-    score: sum / count over all sources. interval: 95%, percentile bootstrap over the generator's own sources;
-    generators with the same sources share the draws, and no generator's interval depends on another's. standard_error:
-    sqrt(sum over sources of (sum - score * count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with
-    one output per source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: what it is at
-    most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n) with one output
-    per source. One source: standard error and interval are NaN. Source: GENIE, Appendix C; Bhatia, Davis (2000).
+    score: sum / count over all sources. interval: 95%, over the generator's own sources (see `interval_of_mean`).
+    standard_error: sqrt(sum over sources of (sum - score * count)^2) / outputs, the plug-in error of a ratio of sums by
+    cluster; with one output per source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error:
+    what it is at most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n) with one
+    output per source. One source: standard error and interval are NaN. Source: GENIE, Appendix C; Bhatia, Davis (2000).
     """
     outputs = counts.sum(axis=1)
     score = np.asarray(np.round(ratio(sums.sum(axis=1), outputs), DIGITS))
@@ -152,15 +151,8 @@ def generator_means(sums: Numbers, counts: Numbers, bootstrap: SourceBootstrap) 
     most = np.maximum(score * (1 - score), 0.0) * (counts**2).sum(axis=1)
     worst = np.asarray(ratio(np.sqrt(most), outputs).round(DIGITS))
     low, high = np.full(len(sums), np.nan), np.full(len(sums), np.nan)
-    source_sets, which = np.unique(counts > 0, axis=0, return_inverse=True)
-    for group, mask in enumerate(source_sets):
-        members = np.flatnonzero((which.reshape(-1) == group) & several)
-        if not len(members):
-            continue
-        drawn = ratio(bootstrap.totals(sums[members][:, mask].T), bootstrap.totals(counts[members][:, mask].T))
-        for place, generator in enumerate(members):
-            interval = percentile_interval(drawn[:, place])
-            low[generator], high[generator] = np.round(interval, DIGITS) if interval else (np.nan, np.nan)
+    for at in np.flatnonzero(several):
+        low[at], high[at] = np.round(interval_of_mean(sums[at], counts[at]), DIGITS)
     names = ("score", "score_low", "score_high", "standard_error", "worst_error")
     return dict(zip(names, (score, low, high, error, worst), strict=True))
 
@@ -177,9 +169,7 @@ class Ranking:
     languages: int
 
 
-def rank(
-    scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, bootstrap: SourceBootstrap, permutations: int
-) -> Ranking:
+def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, seed: int, permutations: int) -> Ranking:
     """Generators, best first, and every two of them, on the outputs `asked` (a mask).
 
     Equal scores share a rank. cluster: those from the best on that are not shown to be worse than the first of them,
@@ -194,12 +184,12 @@ def rank(
     size = len(names) * len(source_codes)
     counts = np.bincount(place, minlength=size).astype(np.float64).reshape(len(names), -1)
     sums = np.bincount(place, scores.share[items], minlength=size).astype(np.float64).reshape(len(names), -1)
-    means = generator_means(sums, counts, bootstrap)
+    means = generator_means(sums, counts)
     everywhere = np.full(len(items), -1, dtype=np.int64)
     everywhere[items] = place
     people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
     table = ratio(sums, counts)
-    better = np.where(people.apart, np.nan, _better(table, bootstrap.seed, permutations))
+    better = np.where(people.apart, np.nan, _better(table, seed, permutations))
     given = _counted(scores, outputs, asked, items, generator_codes)
     clusters, alone, mixed = _clusters(means["score"], better, names, people, given["ratings"])
     order = [int(at) for at in np.argsort(-means["score"], kind="stable")]

@@ -30,7 +30,7 @@ from metal.genie.leaderboard.output_scores import (
     sources_chosen,
     together,
 )
-from metal.stats.bootstrap import SourceBootstrap, check_resampling
+from metal.stats.bootstrap import check_resampling
 from metal.stats.patterns import Codes
 
 
@@ -41,9 +41,8 @@ class LeaderboardSettings:
     reference: the people whose ratings count (people.py). criteria: that count, also for overall. aggregate: how
     several labels of one output become its score: their mean, or the label given most often (the mean of several such
     labels); scores without levels are averaged in any case. sample: score this many sources of each language
-    (`sources_chosen`), None for all. with_judges: put LLM judges beside people, as metrics are. resamples: of the
-    bootstrap by source. permutations: of each test. exclude_noisy: the model (metal.genie.noisy) by which people were
-    left out before, "" for none.
+    (`sources_chosen`), None for all. with_judges: put LLM judges beside people, as metrics are. permutations: of each
+    test. exclude_noisy: the model (metal.genie.noisy) by which people were left out before, "" for none.
     """
 
     reference: str = ""
@@ -52,13 +51,12 @@ class LeaderboardSettings:
     aggregate: Aggregation = "mean"
     sample: int | None = None
     with_judges: bool = False
-    resamples: int = 2000
     permutations: int = 1000
     seed: int = 0
     exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
-        check_resampling(self.resamples, self.seed, self.permutations)
+        check_resampling(seed=self.seed, permutations=self.permutations)
         if self.aggregate not in get_args(Aggregation):
             raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(get_args(Aggregation))}")
         if self.sample is not None and self.sample < 1:
@@ -84,7 +82,6 @@ def signature(data: str, settings: LeaderboardSettings) -> str:
             "agg": settings.aggregate,
             "sample": settings.sample,
             "judges": "yes" if settings.with_judges else "",
-            "bs": settings.resamples,
             "perm": settings.permutations,
             "seed": settings.seed,
         }
@@ -146,7 +143,6 @@ def leaderboard(
     scores, left_out = _counted(dataset, settings, output_scores(dataset, outputs, people, settings.aggregate))
     slices = [ALL_LANGUAGES, *languages] if len(languages) > 1 else [*languages]
     given = scores_of_each(dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges))
-    bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     groups = Groups.among(dataset, people)
     warnings, first = _warnings_of_settings(dataset, settings, left_out), list[str]()
@@ -156,7 +152,7 @@ def leaderboard(
         cells = _cells(scores, items)
         of_people: list[list[str]] = []
         for cell in cells:
-            ranking = rank(cell, outputs, items, groups, bootstrap, settings.permutations)
+            ranking = rank(cell, outputs, items, groups, settings.seed, settings.permutations)
             where = {"language": language, "criterion": cell.criterion}
             rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows]
             rows["comparisons"] += [where | pair for pair in ranking.pairs]

@@ -8,7 +8,7 @@ from metal.data.text import count, interval, known, listed, plural, share, withi
 from metal.genie.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
-from metal.show.board.words import FEW_SOURCES, languages_in_words, people_in_words
+from metal.show.board.words import languages_in_words, people_in_words
 from metal.show.leaderboard.page import coverage_rows, unrated
 from metal.show.parts import parts
 from metal.show.view import Definition, define
@@ -134,15 +134,13 @@ def _limits(rows: list[dict[str, Any]]) -> str:
         sentences.append(
             f"Generators were rated on different sources ({least} to {most}): their scores are not of the same texts."
         )
-    if least < FEW_SOURCES:
-        sentences.append(f"With as few as {least} sources of a generator, intervals are somewhat too narrow.")
     return " ".join(sentences)
 
 
 def definitions(run: LeaderboardRun) -> list[Definition]:
     """The definitions behind this leaderboard, with the settings of this run."""
     settings = run.manifest["settings"]
-    resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
+    permutations = settings.get("permutations", 1000)
     labels = (
         "Several labels of one output become the one given most often (of several such labels, their mean)"
         if settings.get("aggregate") == "majority"
@@ -153,9 +151,8 @@ def definitions(run: LeaderboardRun) -> list[Definition]:
         f".5, .75, 1. {labels}; a generator's score is the mean over its outputs.",
         "Overall": "The mean of the criteria of an output, each with its labels already put together; outputs that "
         "were not rated on all of them do not count.",
-        "Interval": f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources, of each "
-        "generator's own; generators with the same sources share the draws. It does not move when another generator "
-        "joins.",
+        "Interval": "95%, Wilson's at the number of items that the variance over the generator's own sources is worth, "
+        "wider for few sources by Student's t. It does not move when another generator joins.",
         "Standard error": "Of the score, by source: the root of the summed squares of what each source's outputs are "
         "above or below the score, over the number of outputs. With one output per source that is the standard "
         "deviation over the root of n.",
