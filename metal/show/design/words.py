@@ -130,7 +130,8 @@ def definitions(run: DesignRun) -> list[Definition]:
         "simulated again with more rounds; ± is the Monte Carlo error only.",
         "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
         f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}, "
-        f"{RESAMPLES} resamples). Undefined where {ITEMS[-1]:,} items are not enough.",
+        f"{RESAMPLES} resamples). Undefined where {ITEMS[-1]:,} items are not enough. "
+        "It need not rise everywhere: with more items a careless person may be left out, or another one.",
         LIKE_A_PERSON.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
         "mistakes, every class of the others as often as the person left out, on average over the people. It is no "
         "copy of any person: people who differ much from each other make real judges better or worse than it.",
