@@ -273,7 +273,7 @@ def test_what_hindi_needs(hindi: DesignTables) -> None:
     needs = hindi.tables["needs"].set_index(["who", "question"])
     person, judge = needs.loc["a judge like a person"], needs.loc["gpt-4-32k/detailed"]
     assert person.loc[AS_GOOD, "items_now"] == 360
-    # The power is 0.7 to 0.9 from 360 to 1,200 items: one of two people is left out as careless, and more items settle who.
+    # From 360 to 1,200 items the power is 0.7 to 0.9: one of two people is careless, and more items settle who.
     assert 300 < person.loc[AS_GOOD, "items_needed"] < 1300
     assert person.loc[AS_GOOD, "at_needed"] == pytest.approx(0.8, abs=0.1)
     # It keeps half of what a person knows, and 70% is asked for: no number of items would do.
