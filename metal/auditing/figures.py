@@ -134,11 +134,12 @@ class Resampled:
         undefined: str,
         of: Sums | None = None,
         few: str = "",
-        items: int = 0,
+        items: float = 0,
     ) -> Estimate:
         """Agreement beyond chance with its 95% interval: that of the observed disagreement, a share, at fixed chance.
 
-        few: why there can be no interval. items: how many it rests on; by default all.
+        few: why there can be no interval. items: the most that it can be worth; by default all of them. Losses by
+        distance vary less than a share of items does, and are worth more.
         """
         weights = of or self
         seen = disagreement(weights.observed) if self.n else None
@@ -146,7 +147,7 @@ class Resampled:
         if seen is None or math.isnan(value) or self.n_sources < 2:
             return self._short(value, undefined)
         if few:
-            return Estimate(value, n=items or self.n, caveats=(few,))
+            return Estimate(value, n=self.n, caveats=(few,))
         ends = self._share_interval(float(seen.observed), disagreement(weights.without_one).observed, items)
         high, low = (1 - end / float(seen.expected) for end in ends)
         return self._wilson(value, low, high)
@@ -155,7 +156,7 @@ class Resampled:
         """Two-sided p-value that a figure is 0, by t on its variance over sources."""
         return t_test(float(of.observed), self._variance(of.without_one), self.n_sources) if self.n else math.nan
 
-    def _share_interval(self, share: float, without_one: Numbers, items: int = 0) -> tuple[float, float]:
+    def _share_interval(self, share: float, without_one: Numbers, items: float = 0) -> tuple[float, float]:
         return share_interval(share, self._variance(without_one), items or self.n, self.n_sources)
 
     def _variance(self, without_one: Numbers) -> float:
@@ -215,9 +216,9 @@ def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
         lambda weights: alpha_disagreement(weights, drawn.observed, counts, values, scale.measure),
         "",
         few=rare_class(paired @ counts),
-        items=items,
+        items=items if scale.measure == "nominal" else math.inf,
     )
-    return replace(estimate, value=value)
+    return replace(estimate, value=value, n=items)
 
 
 def column_names(figures: Iterable[str]) -> list[str]:

@@ -82,10 +82,10 @@ class JudgedItems:
         return self.drawn.share(statistic, "no answer", of or self.margins)
 
     def beyond_chance(
-        self, disagreement: Callable[[Numbers], Disagreement], few: str = "", of: Sums | None = None
+        self, disagreement: Callable[[Numbers], Disagreement], few: str = "", of: Sums | None = None, items: float = 0
     ) -> Estimate:
         """Agreement beyond chance, with its interval; few: why there can be none."""
-        return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few)
+        return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few, items)
 
     @property
     def few(self) -> str:
@@ -115,7 +115,7 @@ def quadratic_kappa(judged: JudgedItems) -> Estimate:
     features = moments(truth - values.min(), answers - values.min())
     sums = judged.drawn.sums(lambda weights: total(weights, features))
     span = float(values.max() - values.min())
-    return judged.beyond_chance(lambda added: quadratic_disagreement(added, span), judged.few, sums)
+    return judged.beyond_chance(lambda added: quadratic_disagreement(added, span), judged.few, sums, math.inf)
 
 
 def leniency(judged: JudgedItems) -> Estimate:

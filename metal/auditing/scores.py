@@ -20,6 +20,7 @@ from metal.stats.patterns import Codes, Numbers, distinct, mean_of_defined, rati
 from metal.stats.skill import (
     FOLDS,
     concordance,
+    correlation,
     interval_alpha,
     intraclass,
     mean_of_others,
@@ -116,13 +117,18 @@ class ScoreStanding(Standing):
         """The skill of the judge under this name beside a person's scores as given; a constant has 0."""
         return Balanced(self.figures[name], self.figures["person_skill"], None, None, 0.0, 0.0)
 
+    @property
+    def correlates(self) -> bool:
+        """Whether its scores are shown to go with people's."""
+        return self.limits(self.figures["correlation"]).low > 0
+
     def _alpha(self) -> Bounds:
         panel = PeopleScores(self.of_people, self.cell.matrix.sources, self.bootstrap)
         return self.limits(intraclass(panel.sums), sources=panel.n_sources) if panel.items else NO_BOUNDS
 
 
 class BySource:
-    """Sums over items as observed and in each resample of sources, apart by fold; more than 4,096 sources in blocks."""
+    """Sums over items as observed and in each resample of sources, apart by fold; more than 2,048 sources in blocks."""
 
     def __init__(self, sources: Codes, bootstrap: SourceBootstrap, resampled: bool = True) -> None:
         self.resampled = resampled
@@ -179,6 +185,7 @@ def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
             figures[whose + name] = skill(sums[:, place])[:, kind]
         figures[f"{whose}rmse"] = root_mean_squared_error(over_folds[:, place])
         figures[f"{whose}concordance"] = concordance(over_folds[:, place])
+        figures[f"{whose}correlation"] = correlation(over_folds[:, place])
         if alone and whose:
             figures |= {name: np.full(len(sums), np.nan) for name in figures if name.startswith(whose)}
     figures["shift"] = ratio(over_folds[:, 0, 3] - over_folds[:, 0, 1], over_folds[:, 0, 0])
@@ -187,7 +194,7 @@ def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
 
 FIGURES = (
     *("skill", "person_skill", "skill_shifted", "skill_recalibrated", "rmse", "person_rmse"),
-    *("concordance", "person_concordance", "shift"),
+    *("concordance", "person_concordance", "correlation", "person_correlation", "shift"),
 )
 
 

@@ -20,7 +20,7 @@ from metal.stats.intervals import few_sources, interval_of_sums
 from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
 from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, balanced_agreement, class_features
 
-MOST_NEEDED = 100  # times the items there are: beyond, a number of items says nothing
+MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
 P = 0.95  # of a one-sided limit
 
 
@@ -124,6 +124,11 @@ class Standing:
         wider = few_sources(p, sources) / NormalDist().inv_cdf(p) if sources < 30 else 1.0
         return Bounds(value, value + (float(low) - value) * wider, value + (float(high) - value) * wider)
 
+    @property
+    def correlates(self) -> bool:
+        """Whether scores are shown to go with people's; of classes nothing is said."""
+        return False
+
     def nothing_to_tell(self) -> str:
         """Why there is nothing to tell apart; empty where there is."""
         levels = self.cell.criterion.scale.levels
@@ -188,10 +193,10 @@ class Standing:
         weight = self.recalls[:, WEIGHT]
         return np.asarray(self.drawn.observed @ (weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-12)))
 
-    def recall_low(self, level: int) -> float:
-        """The lower limit of the judge's recall of a class."""
+    def recall_limits(self, level: int) -> tuple[float, float]:
+        """The limits of the judge's recall of a class."""
         added, times = self.drawn.kinds(self.recalls[:, [JUDGE, WEIGHT], level])
-        return interval_of_sums(added, times, float(self.items_of_class[level]), P)[0]
+        return interval_of_sums(added, times, float(self.items_of_class[level]), P)
 
 
 def _observed(times: Codes, features: Numbers) -> tuple[Numbers, Numbers]:

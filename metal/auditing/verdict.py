@@ -7,12 +7,13 @@ outside its cell. Ends of intervals are one-sided 5% limits. In order:
    answers, people's alpha undefined, or fewer than two classes with LEAST_WEIGHT items.
 2. *people disagree*: alpha or people's lead over a constant is not shown to be above 0, and one of them is shown to be
    small (alpha below `people_floor`, the lead below SMALL). Only not shown: *undecided*.
-   Then people who are far below the others are left out (`_careless`).
+   Then people who are far below the others are left out (`_careless`); if alpha is then shown to be below
+   `people_floor`: *people disagree*.
 3. *as good as a person*: at most `margin` below a person (on ordered scales also with partly right answers), keeps more
    than `keep` of what a person knows, finds the bad end, no class much worse than people, alpha at least
    `people_floor`, and at least MIN_COVERAGE of the questions answered.
-4. *informative*: more than a constant, and more than one answer used.
-5. *uninformative*: one answer only, or at most SMALL more than a constant.
+4. *uninformative*: one answer only, or shown to be at most SMALL above a constant.
+5. *informative*: more than a constant.
 6. *undecided*: everything else.
 
 Where scores have no classes, or are standardised, skill takes the place of agreement, ICC(1) that of alpha, and 0 that
@@ -105,17 +106,20 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell."""
     beside = ScoreStanding(cell, judge, bootstrap) if cell.by_scores else standing(cell, judge, bootstrap)
-    early = _nothing_to_go_on(beside) or _people(beside)
+    early = _nothing_to_go_on(beside) or _people(beside, final=False)
     if early:
         return _said(beside, *early)
     far = () if beside.gold or cell.by_scores else _careless(cell, bootstrap)
     if not far:
-        return _decide(beside)
+        early = _people(beside)
+        return _said(beside, *early) if early else _decide(beside)
     beside = Standing(cell, judge, bootstrap, far)
-    early = _nothing_to_go_on(beside)
+    early = _nothing_to_go_on(beside) or _people(beside)
     without = _said(beside, *early) if early else _decide(beside)
+    cell.shared["standing", judge, bootstrap] = beside
     names = tuple(cell.people[seat] for seat in sorted(far))
-    note = f"without {listed([within(name) for name in names])}, far below the other people's agreement"
+    note = f"leaving out {listed([within(name) for name in names])}, who agrees far less with the others"
+    note = note if len(names) == 1 else note.replace("agrees", "agree")
     return replace(without, reason=f"{without.reason}; {note}", left_out=names)
 
 
@@ -156,16 +160,24 @@ def _missing(beside: Standing) -> str:
     return beside.nothing_to_tell()
 
 
-def _people(beside: Standing) -> tuple[str, str] | None:
-    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None where they are."""
+def _people(beside: Standing, *, final: bool = True) -> tuple[str, str] | None:
+    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None where they are.
+
+    final: whether nobody is left out any more: until then, people who agree a little may agree enough without one.
+    """
     balanced = beside.balanced
     if beside.gold or balanced is None:
         return None
-    lead, alpha = beside.limits(balanced.person - balanced.constant), beside.alpha
-    if alpha.low > 0 and lead.low > 0:
+    alpha, floor = beside.alpha, beside.cell.settings.people_floor
+    words, lead = f"{beside.measure} {alpha}", None
+    if not beside.cell.by_scores:  # of scores a person's skill is below 0 wherever ICC is below a half
+        lead = beside.limits(balanced.person - balanced.constant)
+        words += f", a person knows {lead} more than a constant"
+    words += _rank_alike(beside.cell)
+    shown = alpha.low > 0 and (not lead or lead.low > 0)
+    if shown and (alpha.high >= floor or not final):
         return None
-    words = f"{beside.measure} {alpha}, beyond a constant {lead}{_rank_alike(beside.cell)}"
-    if alpha.high < beside.cell.settings.people_floor or lead.high < SMALL:
+    if alpha.high < floor or (lead and lead.high < SMALL):
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
     return UNDECIDED, f"people's agreement is not shown: {words}"
 
@@ -194,40 +206,49 @@ def _decide(beside: Standing) -> Verdict:
     assert balanced is not None  # rule 1
     above = beside.above
     number, below = f"{above[0]} more than a constant", NO_BOUNDS
-    clauses = [Clause("one person per item, so that it is unknown how good a person is")]
+    few = "one person per item" if (cell.ratings_per_item < 2).all() else "most items have one person"
+    clauses = [Clause(f"{few}, so that it is unknown how good a person is"), *_unanswered(beside)]
     say = partial(_said, beside, above_constant=above[0])
     if not beside.gold:
         below = beside.limits(balanced.judge - balanced.person)
-        kept = beside.limits(_kept(balanced))
-        number = f"keeps {kept} of what a person knows"
-        if cell.by_scores and kept.value < 0:
-            number = f"worse than a constant as given, at best {above[0]} better"
-        fewer = (_kept(balanced)[0] for balanced in beside.without_one if balanced)
-        say = partial(say, share_kept=kept, below_person=below, **range_columns("share_kept", fewer))
         clauses = _open(beside, balanced, below)
-        recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
-        if recalibrated:
-            return say(INFORMATIVE, f"{number} as given; {recalibrated}")
+        say, number = partial(say, below_person=below), _number(beside, balanced)
+        if beside.limits(balanced.person - balanced.constant).low > 0:
+            fewer = (_kept(balanced)[0] for balanced in beside.without_one if balanced)
+            kept = beside.limits(_kept(balanced))
+            say = partial(say, share_kept=kept, **range_columns("share_kept", fewer))
+            recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
+            if recalibrated:
+                return say(INFORMATIVE, f"{number} as given; {recalibrated}")
     if not clauses:
-        return say(AS_GOOD, f"{number}; {_beside_person(below)}")
-    if above[0].low > 0 and beside.answers_used > 1:
-        how = "" if beside.gold else "may be as good as a person, but "
-        needed = max((clause.needed for clause in clauses if clause.needed > 0), default=math.nan)
-        if any(clause.shown for clause in clauses):
-            how, needed = "not as good as a person: ", math.nan
-        elif needed > 0:
-            how = f"may be as good as a person (about {needed:,.0f} items would tell), but "
-        reason = "; ".join(clause.words for clause in sorted(clauses, key=lambda clause: not clause.shown))
-        return say(INFORMATIVE, f"{number}; {how}{reason}", items_needed=needed)
+        return say(AS_GOOD, f"{number}; {_with_ends(below)} beside a person")
     if beside.answers_used == 1:
         return say(UNINFORMATIVE, "it gave one answer only")
     most = max(limits.high for limits in above)
     if most < SMALL:
         return say(UNINFORMATIVE, f"it knows {'less' if most < 0 else f'at most {figure(most)} more'} than a constant")
+    if above[0].low > 0 or beside.correlates:
+        how, needed = "" if beside.gold else "may be as good as a person, but ", math.nan
+        if any(clause.shown for clause in clauses):
+            how = "not as good as a person: "
+        elif all(clause.needed > 0 for clause in clauses):
+            needed = max(clause.needed for clause in clauses)
+            how = f"may be as good as a person (about {needed:,.0f} items would tell), but "
+        reason = "; ".join(clause.words for clause in sorted(clauses, key=lambda clause: not clause.shown))
+        return say(INFORMATIVE, f"{number}; {how}{reason}", items_needed=needed)
     needed = above[0].needed(0.0, items)
     more = f"; about {needed:,.0f} items would tell" if needed > 0 else ""
-    reason = f"not shown to know more than a constant: {above[0]}{more}"
+    also = f", {above[1]} when near misses count in part" if len(above) > 1 else ""
+    reason = f"not shown to know more than a constant: {above[0]}{also}{more}"
     return say(UNDECIDED, reason, items_needed=needed)
+
+
+def _number(beside: Standing, balanced: Balanced) -> str:
+    """The share kept, in words; of scores that are worse than a constant, what is there once they are recalibrated."""
+    kept = beside.limits(_kept(balanced))
+    if not beside.cell.by_scores or kept.value >= 0:
+        return f"keeps {kept} of what a person knows"
+    return f"worse than a constant as given, {beside.above[0]} better than one once recalibrated"
 
 
 def _kept(balanced: Balanced) -> Numbers:
@@ -243,13 +264,13 @@ def _once_recalibrated(beside: ScoreStanding) -> str:
         after = beside.after(name)
         below = beside.limits(after.judge - after.person)
         if not _open(beside, after, below):
-            return f"as good as a person once {remedy} ({_beside_person(below)})"
+            return f"as good as a person once {remedy} ({_with_ends(below)})"
     return ""
 
 
-def _beside_person(below: Bounds) -> str:
-    """`-0.09 [-0.12, -0.04] beside a person`"""
-    return f"{signed(below.value)} {interval(below.low, below.high, signed)} beside a person".replace(MINUS, "-")
+def _with_ends(below: Bounds) -> str:
+    """`-0.09 [-0.12, -0.04]`"""
+    return f"{signed(below.value)} {interval(below.low, below.high, signed)}".replace(MINUS, "-")
 
 
 @dataclass(frozen=True)
@@ -270,41 +291,53 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
     items = len(beside.items)
     bounds = [(below, "below a person")]
     if balanced.near_judge is not None and balanced.near_person is not None:
-        bounds.append((beside.limits(balanced.near_judge - balanced.near_person), "below with partly right answers"))
+        bounds.append(
+            (beside.limits(balanced.near_judge - balanced.near_person), "below a person when near misses count in part")
+        )
     clauses = []
     for limits, where in bounds:
         if limits.low <= -settings.margin:
             shown = limits.high < -settings.margin
-            words = f"{'is' if shown else 'may be'} more than {settings.margin:g} {where} ({_beside_person(limits)})"
+            words = f"{'is' if shown else 'may be'} more than {settings.margin:g} {where} ({_with_ends(limits)})"
             clauses.append(Clause(words, shown, limits.needed(-settings.margin, items)))
     person = balanced.person - balanced.constant
     beyond = beside.limits(balanced.judge - balanced.constant - settings.keep * person)
     if beyond.low <= 0:
         how = "keeps less than" if beyond.high < 0 else "not shown to keep"
-        words = f"{how} {settings.keep:.0%} of what a person knows"
+        words = f"{how} {settings.keep:g} of it"
         clauses.append(Clause(words, beyond.high < 0, beyond.needed(0.0, items)))
     if not beside.cell.by_scores:
-        clauses += map(Clause, _classes(beside))
+        clauses += _classes(beside)
+    elif beside.limits(person).low <= 0:
+        clauses.append(Clause(f"a person's scores as given know no more than a constant{_rank_alike(beside.cell)}"))
     if beside.alpha.value < settings.people_floor:
         clauses.append(Clause(f"people's {beside.measure} is below {settings.people_floor:g} ({beside.alpha})"))
-    coverage = items / beside.asked
-    if coverage < MIN_COVERAGE:
-        clauses.append(Clause(f"answers {coverage:.1%} of the questions, {MIN_COVERAGE:.0%} needed", shown=True))
-    return clauses
+    return [*clauses, *_unanswered(beside)]
 
 
-def _classes(beside: Standing) -> list[str]:
+def _unanswered(beside: Standing) -> list[Clause]:
+    """The clause on coverage, if it does not hold."""
+    coverage = len(beside.items) / beside.asked
+    words = f"it answered only {coverage:.1%} of the questions ({MIN_COVERAGE:.0%} needed)"
+    return [Clause(words)] if coverage < MIN_COVERAGE else []
+
+
+def _classes(beside: Standing) -> list[Clause]:
     """Which classes the judge misses, beside people: the bad end, and every class that is not very rare."""
     weight, judge, person = np.tensordot(beside.drawn.observed, beside.recalls, axes=1)
     clauses = []
     for place, level in enumerate(beside.cell.criterion.scale.levels):
         is_bad = place == beside.cell.bad_end
+        called = level.shown if beside.cell.ordered else level.label
         if is_bad and not weight[place]:
-            clauses.append(f"never tested on {level.shown!r} outputs")
+            clauses.append(Clause(f"never tested on {called!r} outputs"))
         elif weight[place] and (is_bad or weight[place] >= MIN_CLASS_SHARE * weight.sum()):
             finds, people_find = judge[place] / weight[place], person[place] / weight[place]
+            low, high = beside.recall_limits(place)
             if finds <= people_find / 2:
-                clauses.append(f"finds {finds:.0%} of {level.shown!r}, people {people_find:.0%}")
-            elif is_bad and beside.recall_low(place) <= people_find / 3:
-                clauses.append(f"{level.shown!r} was rarely tested (finds {finds:.0%}, people {people_find:.0%})")
+                words = f"finds {finds:.0%} of {called!r}, people {people_find:.0%}"
+                clauses.append(Clause(words, high < people_find / 2))
+            elif is_bad and low <= people_find / 3:
+                words = f"{called!r} was rarely tested (finds {finds:.0%}, people {people_find:.0%})"
+                clauses.append(Clause(words))
     return clauses

@@ -161,6 +161,8 @@ FURTHER: Tables = {
         Figure("person_rmse", "a person's error", direction="lower"),
         Figure("concordance", "concordance"),
         Figure("person_concordance", "a person's concordance"),
+        Figure("correlation", "Pearson's r"),
+        Figure("person_correlation", "a person's r"),
         *unshown("asked", "sources", "dropped", "undefined"),
     ),
 }

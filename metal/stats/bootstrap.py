@@ -6,9 +6,9 @@ sources, and the contribution of each source to the sums is added up first. A re
 however many ratings and patterns there are. Where every source has one output and no other figure shares its draws,
 patterns are drawn instead, from a multinomial.
 
-More than 4,096 sources are put at random into 2,049 to 4,096 blocks of equal size (the last may be smaller, so that a
+More than 2,048 sources are put at random into 1,025 to 2,048 blocks of equal size (the last may be smaller, so that a
 resample may have a few sources more or less), and blocks are drawn (random groups: Wolter, Introduction to Variance
-Estimation, 2nd ed., 2007, ch. 2). The random assignment to blocks adds an error of 1 / sqrt(2 x blocks), 1.1 to 1.6%,
+Estimation, 2nd ed., 2007, ch. 2). The random assignment to blocks adds an error of 1 / sqrt(2 x blocks), 1.6 to 2.2%,
 to the width of an interval; 2,000 resamples already have 1.6%. The cost of resampling thus does not grow with the data.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _CHUNK = 20_000_000
 _FEW_ITEMS = 20_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
 _KEEP = 50_000_000
-_MOST = 4096  # sources that are drawn one by one
+_MOST = 2048  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
 _LARGE, _PIECE = 50_000_000, 250  # multiplications above which threads help; resamples a thread takes at a time
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)

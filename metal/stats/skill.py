@@ -93,6 +93,17 @@ def concordance(sums: Numbers) -> Numbers:
     return ratio(2 * covariance, ratio(tt, n) - mean_t**2 + ratio(xx, n) - mean_x**2 + (mean_t - mean_x) ** 2)
 
 
+def correlation(sums: Numbers) -> Numbers:
+    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN where either are all equal.
+
+    >>> correlation(moments(np.array([1.0, 2, 4]), np.array([1.0, 3, 5])).sum(axis=0)).round(4).item()
+    0.982
+    """
+    n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
+    spread = np.maximum(n * tt - t * t, 0.0) * np.maximum(n * xx - x * x, 0.0)
+    return ratio(n * tx - t * x, np.sqrt(np.where(spread > 1e-12 * np.maximum(n * tt * n * xx, 1e-300), spread, 0.0)))
+
+
 def panel_features(people: Numbers) -> Numbers:
     """(items, 7) what each item with two scores adds to the sums of `intraclass` and `interval_alpha`.
 

@@ -24,7 +24,7 @@ def verdicts(kind: str, times: int) -> Counter[str]:
     given: Counter[str] = Counter()
     for seed in range(times):
         said = WORLD.verdicts(seed, (kind,))[kind]
-        given["recalibrated" if "once" in said.reason else said.verdict] += 1
+        given["recalibrated" if "as good as a person once" in said.reason else said.verdict] += 1
     return given
 
 

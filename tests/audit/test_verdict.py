@@ -80,7 +80,7 @@ def test_a_judge_that_was_never_tested_on_bad_outputs() -> None:
     truth = np.repeat([0, 1], [40, 40])
     said = decide(cell_of(np.stack([truth] * 3, axis=1), truth, levels=3))
     assert said.verdict == "informative"
-    assert "never tested on '2 L2' outputs" in said.reason
+    assert "never tested on 'L2' outputs" in said.reason
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.9, "informative"), (0.0, "uninformative")])

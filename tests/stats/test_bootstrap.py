@@ -167,14 +167,14 @@ def test_whole_numbers_too_large_for_single_precision_stay_exact() -> None:
 
 
 @given(st.integers(1, 300_000))
-def test_at_most_4096_are_drawn_and_they_are_of_one_size(sources: int) -> None:
+def test_at_most_2048_are_drawn_and_they_are_of_one_size(sources: int) -> None:
     block = SourceBootstrap(10, 3).blocks(sources)
-    if sources <= 4096:
+    if sources <= 2048:
         assert block is None
         return
     assert block is not None
     sizes = np.bincount(block)
-    assert 2049 <= len(sizes) <= 4096
+    assert 1025 <= len(sizes) <= 2048
     assert (sizes[:-1] == sizes[0]).all()
     assert 1 <= sizes[-1] <= sizes[0]
 

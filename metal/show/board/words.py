@@ -219,7 +219,7 @@ def definitions(run: BoardRun) -> list[Definition]:
         "Pairwise accuracy": "The share of pairs of outputs of one source that a rater orders as people do, ties "
         "included; scores nearer than a threshold count as tied, and the threshold is the one that fits best.",
         "Intervals": f"95%, over sources, for these people. Pearson's: percentile bootstrap with {count(resamples)} "
-        "resamples of whole sources; of more than 4,096, random blocks are drawn. rho, tau and one of the people: "
+        "resamples of whole sources; of more than 2,048, random blocks are drawn. rho, tau and one of the people: "
         "Fisher's transformation of the coefficient, with its infinitesimal jackknife variance. SPA and pairwise "
         "accuracy: Wilson's at the number of pairs that such a variance is worth, with the threshold of ties as it is.",
         "Clusters": f"Paired permutation tests of every two raters (or generators), at least {count(permutations)} "
