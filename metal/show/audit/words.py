@@ -238,8 +238,8 @@ def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
         if any(cell["verdict"] == UNDECIDED for cell in cells):
             parts.append("that “undecided” means bad")
         parts.append("that a judge's reasons are sound")
-    few = int(run.tables["people"]["sources"].min())
-    more = f" With as few as {few} sources in a language, intervals are somewhat too narrow."
+    few = int(min((cell["sources"] for cell in cells if cell["sources"]), default=FEW_SOURCES))
+    more = f" With as few as {few} sources, intervals of differences, leads and leniency are too narrow."
     return f"{'; '.join(parts)}.".capitalize() + (more if few < FEW_SOURCES else "")
 
 
