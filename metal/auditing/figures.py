@@ -91,15 +91,12 @@ class Resampled:
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
         """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many."""
-        if not self._by_source:  # each source has one item, and its pattern is its kind
-            return features, self.observed
-        added = self._by_source.contributions(features)
-        return added, np.ones(len(added), dtype=np.int64)
+        return _kinds(self.observed, self._by_source, features)
 
     @cached_property
     def without_one(self) -> WithoutOne:
         """How often each pattern occurs when one source of each kind is left out, (kinds, patterns)."""
-        return WithoutOne(self)
+        return WithoutOne(self.observed, self._by_source)
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""
@@ -180,15 +177,23 @@ class WithoutOne:
     times: (kinds,) how many sources of a kind there are; of many sources, random blocks take their place.
     """
 
-    def __init__(self, drawn: Resampled) -> None:
-        self._drawn = drawn
-        self.times = drawn.kinds(np.zeros((len(drawn.rows), 1), dtype=np.int64))[1]
-        self.shape = len(self.times), len(drawn.rows)
+    def __init__(self, observed: Codes, by_source: SourceDraws | None) -> None:
+        self._observed, self._by_source = observed, by_source
+        self.times = observed if by_source is None else np.ones(by_source.sources, dtype=np.int64)
+        self.shape = len(self.times), len(observed)
 
     def __matmul__(self, features: Any) -> Numbers:
         flat = np.asarray(features).reshape(len(features), -1)
-        left = total(self._drawn.observed, flat) - self._drawn.kinds(flat)[0]
+        left = total(self._observed, flat) - _kinds(self._observed, self._by_source, flat)[0]
         return left.reshape(len(left), *np.shape(features)[1:])
+
+
+def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> tuple[Codes, Codes]:
+    """What a source of each kind adds, and how many of the kind there are; see `Resampled.kinds`."""
+    if by_source is None:  # each source has one item, and its pattern is its kind
+        return features, observed
+    added = by_source.contributions(features)
+    return added, np.ones(len(added), dtype=np.int64)
 
 
 FEW_OF_A_CLASS = 5

@@ -75,7 +75,12 @@ class JudgedItems:
         # Unanswered items have no second rating, so they must not shape the chance agreement either.
         self.margins = sums.then(lambda sums: sums[..., :3, :])
         self.strict = sums.then(lambda sums: sums[..., [0, 3, 2], :])
-        self.lead = self.margins.then(lambda margins: weighted_f1(margins) - self.majority_f1(margins))
+        # No closure over this object: what refers to itself keeps its arrays until the collector comes round.
+        most_frequent = int(np.bincount(self.truth, minlength=1).argmax())
+        self.majority = self.margins.then(lambda margins: constant_margins(margins, most_frequent))
+        self.lead = self.margins.then(
+            lambda margins: weighted_f1(margins) - weighted_f1(constant_margins(margins, most_frequent))
+        )
 
     def share(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
         """A share that follows from the margins, with its interval."""
@@ -91,11 +96,6 @@ class JudgedItems:
     def few(self) -> str:
         """Why chance agreement cannot be known: a class that was hardly given. Empty where it can."""
         return rare_class(*self.margins.observed[1:])
-
-    def majority_f1(self, margins: Numbers) -> Numbers:
-        """Weighted F1 of always answering the people's most frequent class."""
-        most_frequent = int(np.bincount(self.truth, minlength=1).argmax())
-        return weighted_f1(constant_margins(margins, most_frequent))
 
 
 def gwet_disagreement(margins: Numbers) -> Disagreement:
@@ -181,7 +181,7 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "macro_f1": lambda judged: judged.share(macro_f1),
     "gwet_ac1": lambda judged: judged.beyond_chance(gwet_disagreement),
     "alpha": lambda judged: krippendorff_alpha(judged.drawn, judged.cell.criterion),
-    "majority_f1": lambda judged: judged.share(judged.majority_f1),
+    "majority_f1": lambda judged: judged.share(weighted_f1, judged.majority),
     "lead_over_majority": lambda judged: judged.drawn.estimate(np.asarray, "no answer", judged.lead),
     "difference_to_people": difference_to_people,
     "leniency": leniency,
