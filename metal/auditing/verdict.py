@@ -173,10 +173,10 @@ def _people(beside: Standing, *, final: bool = True) -> tuple[str, str] | None:
     if not beside.cell.by_scores:  # of scores a person's skill is below 0 wherever ICC is below a half
         lead = beside.limits(balanced.person - balanced.constant)
         words += f", a person knows {lead} more than a constant"
-    words += _rank_alike(beside.cell)
     shown = alpha.low > 0 and (not lead or lead.low > 0)
     if shown and (alpha.high >= floor or not final):
         return None
+    words += _rank_alike(beside.cell)
     if alpha.high < floor or (lead and lead.high < SMALL):
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
     return UNDECIDED, f"people's agreement is not shown: {words}"
