@@ -14,10 +14,12 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.ratings import names_in
+from metal.data.text import name, plural
 
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
 FEW_ITEMS = 30  # people with fewer items are left out of the alternative annotator test
 SHOWN = 5  # how many names a message lists
+MOST_OF_REASON = 60  # characters: a reason may be a whole reply
 
 
 def profile(dataset: Dataset) -> dict[str, pd.DataFrame]:
@@ -46,12 +48,12 @@ def _ratings(dataset: Dataset) -> pd.DataFrame:
 def _raters(dataset: Dataset) -> pd.DataFrame:
     rows = []
     grouped = dict(list(dataset.ratings.groupby("rater", observed=True)))
-    for name, rater in sorted(dataset.raters.items()):
-        ratings = grouped.get(name, dataset.ratings.iloc[:0])
+    for who, rater in sorted(dataset.raters.items()):
+        ratings = grouped.get(who, dataset.ratings.iloc[:0])
         asked, answered = len(ratings), int(ratings["score"].notna().sum())
         rows.append(
             {
-                "rater": name,
+                "rater": who,
                 "kind": rater.kind,
                 "group": rater.group,
                 "asked": asked,
@@ -213,7 +215,7 @@ def _only_machines(dataset: Dataset) -> Iterator[Finding]:
         for value, count in extra.items():
             yield Finding(
                 "label-of-machines-only",
-                f"{criterion}: judges say {labels[float(value)]!r} {count} times, no person ever does",
+                f"{criterion}: judges say {labels[float(value)]!r} {plural(count, 'time')}, no person ever does",
             )
 
 
@@ -234,7 +236,7 @@ def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
     asked = table.groupby("rater", observed=True).size()
     for (rater,), rows in _groups(missing, ["rater"]):
         reasons = rows["reason"].astype(object).value_counts()
-        listed = ", ".join(f"{reason} {count}" for reason, count in reasons.head(SHOWN).items())
+        listed = ", ".join(f"{name(reason, MOST_OF_REASON)} {count}" for reason, count in reasons.head(SHOWN).items())
         yield Finding("unanswered", f"{rater}: {len(rows)} of {asked[rater]} ratings have no score ({listed})")
 
 
