@@ -86,6 +86,10 @@ class JudgedItems:
         """A share that follows from the margins, with its interval."""
         return self.drawn.share(statistic, "no answer", of or self.margins)
 
+    def estimate(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
+        """A figure that is no share and follows from the margins, with its bootstrap interval."""
+        return self.drawn.estimate(statistic, "no answer", of or self.margins)
+
     def beyond_chance(
         self, disagreement: Callable[[Numbers], Disagreement], few: str = "", of: Sums | None = None, items: float = 0
     ) -> Estimate:
@@ -182,7 +186,7 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "gwet_ac1": lambda judged: judged.beyond_chance(gwet_disagreement),
     "alpha": lambda judged: krippendorff_alpha(judged.drawn, judged.cell.criterion),
     "majority_f1": lambda judged: judged.share(weighted_f1, judged.majority),
-    "lead_over_majority": lambda judged: judged.drawn.estimate(np.asarray, "no answer", judged.lead),
+    "lead_over_majority": lambda judged: judged.estimate(np.asarray, judged.lead),
     "difference_to_people": difference_to_people,
     "leniency": leniency,
 }

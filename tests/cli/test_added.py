@@ -36,10 +36,10 @@ import numpy as np
 from metal.auditing.judging import Statistic
 
 
-def first_class(matrix):
+def first_class(margins):
     """The share of answers that are the first class."""
     with np.errstate(invalid="ignore"):
-        return matrix[..., 0].sum(axis=-1) / matrix.sum(axis=(-2, -1))
+        return margins[..., 2, 0] / margins[..., 2, :].sum(axis=-1)
 
 
 FIRST = Statistic(lambda judged: judged.estimate(first_class), "first class", "The share of <first> answers.")
