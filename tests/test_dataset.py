@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from metal.data import ratings_files
 from metal.data.dataset import (
     Card,
     Dataset,
@@ -25,7 +27,7 @@ from metal.data.dataset import (
 from metal.data.ratings import facts_from
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
-from metal.errors import MetalError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UnknownName, UsageError
 
 TOML = """
 name = "small"
@@ -260,6 +262,23 @@ def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: P
         save_dataset(dataset, foreign, force=True)
     assert (foreign / "letter.txt").read_text() == "dear"
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_folder_that_is_replaced_while_it_is_read_is_read_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, seen = ratings_files.find_ratings, []
+
+    def replaced_meanwhile(place: Path) -> Path:
+        seen.append(place)
+        if len(seen) == 1:
+            os.replace(folder, folder.with_name("old"))
+            shutil.copytree(folder.with_name("old"), folder)
+            raise DataError(place, "half of it is of another state", "")
+        return find(place)
+
+    monkeypatch.setattr("metal.data.dataset.ratings_files.find_ratings", replaced_meanwhile)
+    assert len(load_dataset(folder).ratings) == len(load_dataset(folder.with_name("old")).ratings)
 
 
 def test_what_a_killed_process_left_is_cleared_and_nothing_is_lost(folder: Path) -> None:

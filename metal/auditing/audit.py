@@ -19,9 +19,9 @@ from metal.auditing.judging import JudgedItems, judge_row
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
-from metal.auditing.scores import score_row
+from metal.auditing.scores import ScoreStanding, score_row, standing
 from metal.auditing.settings import AuditSettings, signature
-from metal.auditing.standing import standing
+from metal.auditing.standing import Standing
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
@@ -88,10 +88,12 @@ def audit(
         rows["people"].append(people_row(cell, bootstrap))
         for judge in cell.judges:
             rows["verdicts"].append(verdict(cell, judge, bootstrap).row())
-            if cell.by_scores:
-                rows["scores"].append(score_row(cell, judge, bootstrap))
+            beside = standing(cell, judge, bootstrap)
+            if isinstance(beside, ScoreStanding):
+                rows["scores"].append(score_row(beside))
             if not cell.continuous:
-                judged, mistakes = JudgedItems(cell, judge, bootstrap), Mistakes(standing(cell, judge, bootstrap))
+                judged = JudgedItems(cell, judge, bootstrap)
+                mistakes = Mistakes(Standing(cell, judge, bootstrap) if cell.by_scores else beside)
                 rows["judges"].append(judge_row(judged))
                 rows["by_class"] += class_rows(mistakes)
                 rows["confusion"] += confusion_rows(mistakes)

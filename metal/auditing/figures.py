@@ -75,28 +75,24 @@ class Resampled:
         """(patterns,) how often each pattern occurs."""
         return self.patterns.counts
 
-    @property
+    @cached_property
     def by_source(self) -> SourceDraws | None:
         """The resamples where sources are drawn: figures with as many sources share them. None without items, too."""
-        return self._by_source
-
-    @cached_property
-    def _by_source(self) -> SourceDraws | None:
         return self._bootstrap.by_source(self.patterns, self._sources, self._among) if self.n else None
 
     @cached_property
     def resamples(self) -> Numbers | SourceDraws:
         """(resamples, patterns) how often each pattern occurs in each resample, or an object with the same `@`."""
-        return self._by_source or self._bootstrap.draw_counts(self.observed)
+        return self.by_source or self._bootstrap.draw_counts(self.observed)
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
         """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many."""
-        return _kinds(self.observed, self._by_source, features)
+        return _kinds(self.observed, self.by_source, features)
 
     @cached_property
     def without_one(self) -> WithoutOne:
         """How often each pattern occurs when one source of each kind is left out, (kinds, patterns)."""
-        return WithoutOne(self.observed, self._by_source)
+        return WithoutOne(self.observed, self.by_source)
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""

@@ -11,45 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.figures import Resampled, columns
+from metal.auditing.figures import Resampled, columns, undefined_note
 from metal.auditing.judging import JudgedItems
 from metal.auditing.standing import Standing
 from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
 from metal.stats.aggregate import CASES
 from metal.stats.intervals import interval_of_sums
-from metal.stats.patterns import Codes, Numbers, class_counts, ratio
-from metal.stats.standing import others_labels
-
-NEVER = "nobody's label"
-NOT_SAID = "never answered"
-NO_PERSON = "one person per item"
+from metal.stats.patterns import Numbers, class_counts, ratio
+from metal.stats.standing import JUDGE, WEIGHT, others_labels
 
 
 class Mistakes:
     """The answers of a judge and of the people to each label of the other people.
 
-    judge, person: (levels, levels) how often class t was answered a; person is None with one person per item.
+    judge, person: (levels, levels) how often class t was answered a; NaN for a person with one person per item. true,
+    said, hits: (patterns, levels) what each pattern adds to what is true, to what the judge said, and to both.
     """
 
     def __init__(self, beside: Standing) -> None:
         self.beside, levels = beside, beside.cell.levels
+        answers, every = beside.answers, np.arange(levels)
+        self.true, self.hits = beside.recalls[:, WEIGHT], beside.recalls[:, JUDGE]
+        self.said = self.true.sum(axis=1, keepdims=True) * (answers[:, None] == every)
+        weight = self.true * beside.drawn.observed[:, None]
+        self.judge = weight.T @ (answers[:, None] == every)
+        self.person = np.full((levels, levels), np.nan if beside.gold else 0.0)
         votes = class_counts(beside.people, levels)
-        self.judge, self.person = np.zeros((levels, levels)), None if beside.gold else np.zeros((levels, levels))
-        # What each pattern adds to recall and precision of each class: hits, and the weights they are shares of.
-        self.hits = np.zeros((len(beside.answers), levels))
-        self.true, self.said = np.zeros_like(self.hits), np.zeros_like(self.hits)
-        answers = beside.answers
-        for seat in beside.seats:
-            own = beside.people[:, seat]
-            weight = others_labels(beside.people, seat, votes) * (own >= 0)[:, None]
-            self.judge += _answered(beside.drawn.observed, weight, answers, levels)
-            if self.person is not None:
-                self.person += _answered(beside.drawn.observed, weight, own, levels)
-            chosen = np.arange(len(answers)), answers
-            self.hits[chosen] += weight[chosen]
-            self.true += weight
-            self.said[chosen] += weight.sum(axis=1)
+        for seat in [] if beside.gold else beside.seats:
+            own = beside.people[:, [seat]] == every
+            others = others_labels(beside.people, seat, votes) * beside.drawn.observed[:, None]
+            self.person += others.T @ own
 
     def share(self, level: int, of: Numbers, reason: str) -> Estimate:
         """The hits of a class as a share of a weight, with its interval."""
@@ -66,47 +58,27 @@ class Mistakes:
         return float(self.beside.drawn.observed @ (of[:, level] / seats))
 
 
-def _answered(times: Codes, weight: Numbers, answers: Codes, levels: int) -> Numbers:
-    """(levels, levels) the weight of each class by what was answered."""
-    answered = np.zeros((levels, levels))
-    np.add.at(answered.T, answers[answers >= 0], (weight * times[:, None])[answers >= 0])
-    return answered
-
-
 def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each class: recall and precision of the judge beside a person's, and what the judge says instead."""
-    if not len(mistakes.beside.items):
-        return
+    """A row for each class that occurs: recall and precision of the judge, with a person's beside."""
     judge, person = mistakes.judge, mistakes.person
-    levels = mistakes.beside.cell.criterion.scale.levels
-    for place, level in enumerate(levels):
-        if not (judge[place].any() or judge[:, place].any() or (person is not None and person[:, place].any())):
-            continue
-        figures = {
-            "recall": mistakes.share(place, mistakes.true, NEVER),
-            "precision": mistakes.share(place, mistakes.said, NOT_SAID),
-        }
-        of_person = [_share(person, place, axis) for axis in (1, 0)]
-        yield {
-            **_where(mistakes.beside),
-            "level": level.shown,
-            "items": mistakes.items(mistakes.true, place),
-            **columns(figures),
-            "person_recall": of_person[0],
-            "person_precision": of_person[1],
-            "judge_share": float(judge[:, place].sum() / judge.sum()),
-            "people_share": float(judge[place].sum() / judge.sum()),
-            "undefined": "; ".join(
-                f"{name}: {estimate.reason}" for name, estimate in figures.items() if estimate.value is None
-            ),
-        }
-
-
-def _share(confused: Numbers | None, place: int, axis: int) -> float:
-    """Recall (axis 1) or precision (axis 0) of a class; NaN where undefined."""
-    if confused is None:
-        return float("nan")
-    return float(ratio(confused[place, place], confused.sum(axis=axis)[place]))
+    recall, precision = (ratio(np.diag(person), person.sum(axis=axis)) for axis in (1, 0))
+    for place, level in enumerate(mistakes.beside.cell.criterion.scale.levels):
+        if judge[place].any() or judge[:, place].any():
+            figures = {
+                "recall": mistakes.share(place, mistakes.true, "nobody's label"),
+                "precision": mistakes.share(place, mistakes.said, "never answered"),
+            }
+            yield {
+                **_where(mistakes.beside),
+                "level": level.shown,
+                "items": mistakes.items(mistakes.true, place),
+                **columns(figures),
+                "person_recall": float(recall[place]),
+                "person_precision": float(precision[place]),
+                "judge_share": float(judge[:, place].sum() / judge.sum()),
+                "people_share": float(judge[place].sum() / judge.sum()),
+                "undefined": undefined_note(figures),
+            }
 
 
 def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
@@ -114,7 +86,7 @@ def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
     judge, person = mistakes.judge, mistakes.person
     levels = mistakes.beside.cell.criterion.scale.levels
     share = ratio(judge, judge.sum(axis=1, keepdims=True))
-    of_person = ratio(person, person.sum(axis=1, keepdims=True)) if person is not None else np.full_like(share, np.nan)
+    of_person = ratio(person, person.sum(axis=1, keepdims=True))
     occurs = (judge > 0) | (np.nan_to_num(of_person) > 0)
     for people_say, says in np.argwhere(occurs).tolist():
         yield {

@@ -45,15 +45,13 @@ class ScoreStanding(Standing):
 
     @cached_property
     def of_people(self) -> Numbers:
-        """(items, people) scores of all items of the cell, about their mean."""
-        scores = self.cell.scores([self.cell.people[seat] for seat in self.who])
-        return np.asarray(scores - (np.nanmean(scores) if np.isfinite(scores).any() else 0.0))
+        """(items, people) scores of all items of the cell."""
+        return self.cell.scores([self.cell.people[seat] for seat in self.who])
 
     @cached_property
     def of_judge(self) -> Numbers:
-        """(items,) its scores of the items, about the same mean."""
-        people = self.cell.scores([self.cell.people[seat] for seat in self.who])
-        return np.asarray(self.cell.scores([self.judge])[self.items, 0] - np.nanmean(people))
+        """(items,) its scores of the items."""
+        return np.asarray(self.cell.scores([self.judge])[self.items, 0])
 
     @cached_property
     def figures(self) -> dict[str, Numbers]:
@@ -74,17 +72,19 @@ class ScoreStanding(Standing):
 
     def _sums(self) -> Iterator[Numbers]:
         """Of each person, the sums of moments of judge and person facing the others, as observed and resampled."""
-        people, by_source = self.of_people[self.items], BySource(self.sources, self.bootstrap, self.resampled)
+        by_source = BySource(self.sources, self.bootstrap, self.resampled)
+        middle = np.nanmean(self.of_people)  # about it, sums of squares lose no digits
+        people, of_judge = self.of_people[self.items] - middle, self.of_judge - middle
         if self.gold:
             target = ratio(np.nansum(people, axis=1), (~np.isnan(people)).sum(axis=1))
-            each = moments(target, self.of_judge)
+            each = moments(target, of_judge)
             yield by_source.sums(np.stack([each, each], axis=1)[:, None])[:, 0]
             return
         for start in range(0, people.shape[1], _CHUNK):
             features = []
             for seat in range(start, min(start + _CHUNK, people.shape[1])):
                 target, own = mean_of_others(people, seat), people[:, seat]
-                judge = np.where(np.isnan(own), np.nan, self.of_judge)
+                judge = np.where(np.isnan(own), np.nan, of_judge)
                 features.append(np.stack([moments(target, judge), moments(target, own)], axis=1))
             yield from np.moveaxis(by_source.sums(np.stack(features, axis=1)), 1, 0)
 
@@ -160,7 +160,8 @@ class PeopleScores:
         rated = (~np.isnan(scores)).sum(axis=1) >= 2
         self.items, self.n_sources = int(rated.sum()), len(distinct(sources[rated])[0])
         if self.items:
-            self.sums = BySource(sources[rated], bootstrap).sums(panel_features(scores[rated]), folds=False)
+            features = panel_features(scores[rated] - np.nanmean(scores))  # about the middle, no digits are lost
+            self.sums = BySource(sources[rated], bootstrap).sums(features, folds=False)
 
     def estimate(self, statistic: Any) -> Estimate:
         """A statistic of the sums with its 95% interval."""
@@ -192,16 +193,24 @@ def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
     return figures
 
 
+def standing(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Standing:
+    """A judge beside all people of a cell, by scores or by classes, made once for all that looks at it."""
+    key = "standing", judge, bootstrap
+    if key not in cell.shared:
+        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(cell, judge, bootstrap)
+    beside: Standing = cell.shared[key]
+    return beside
+
+
 FIGURES = (
     *("skill", "person_skill", "skill_shifted", "skill_recalibrated", "rmse", "person_rmse"),
     *("concordance", "person_concordance", "correlation", "person_correlation", "shift"),
 )
 
 
-def score_row(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> dict[str, Any]:
+def score_row(beside: ScoreStanding) -> dict[str, Any]:
     """One row of the table of scores: how near a judge and a person come to the mean of the other people."""
-    beside = ScoreStanding(cell, judge, bootstrap)
-    items = len(beside.items)
+    cell, items = beside.cell, len(beside.items)
     drawn: Mapping[str, Numbers] = beside.figures if items else {}
     few = f"fewer than {LEAST_ITEMS} items"
     figures = {
@@ -211,7 +220,7 @@ def score_row(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> dict[s
     return {
         "language": cell.language,
         "criterion": cell.criterion.name,
-        "judge": judge,
+        "judge": beside.judge,
         "asked": beside.asked,
         "answered": items,
         "coverage": items / beside.asked if beside.asked else float("nan"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from statistics import NormalDist
 
 import numpy as np
@@ -14,15 +16,18 @@ from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.figures import Resampled
 from metal.data.ratings import NOT_ASKED, UNANSWERED
 from metal.data.text import MINUS, figure, interval
+from metal.errors import Undefined
 from metal.stats.agreement import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.correlation import distinct as ranked
+from metal.stats.correlation import rank_correlations
 from metal.stats.intervals import few_sources, interval_of_sums
 from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
-from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, balanced_agreement, class_features
+from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, balanced_agreement, careless, class_features
 
 MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
 P = 0.95  # of a one-sided limit
-SCALES = (1, 2, 4, 6, 8, 12, 20, 24, 40, 60, 120, 240)  # by ties of two to five people, and steps of ordered levels
+MIN_SHARED = 30  # items of two people whose ranks are compared
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,7 @@ class Standing:
         """Sums of features (patterns, ...) as observed and in each resample."""
         flat = features.reshape(len(features), -1)
         shape = features.shape[1:]
-        scale, flat = _in_whole_numbers(flat)
-        observed, resamples = (total(weights, flat) / scale for weights in (self.drawn.observed, self.drawn.resamples))
+        observed, resamples = (total(weights, flat) for weights in (self.drawn.observed, self.drawn.resamples))
         return observed.reshape(shape), resamples.reshape(-1, *shape)
 
     @property
@@ -111,6 +115,16 @@ class Standing:
             times = self.drawn.observed * ((fewer >= 0).sum(axis=1) >= 2)
             rest = [each for each in self.seats if each != seat]
             yield balanced_agreement(fewer, self.answers, cell.values, cell.ordered, partial(_observed, times), rest)
+
+    def rank_agreement(self) -> float:
+        """The mean rank correlation of two people with MIN_SHARED items in common; NaN without any."""
+        every, rho = self.cell.scores(self.cell.people[:MOST_LEFT_OUT]), []
+        for first, second in combinations(every.T, 2):
+            both = ~np.isnan(first) & ~np.isnan(second)
+            if both.sum() >= MIN_SHARED:
+                with suppress(Undefined):
+                    rho.append(rank_correlations(first[both], ranked(second[both]))[0].value)
+        return float(np.mean(rho)) if rho else math.nan
 
     def limits(self, values: Numbers, p: float = P, sources: int = 0) -> Bounds:
         """The one-sided limits of a figure, from its values as observed and in each resample.
@@ -200,25 +214,17 @@ class Standing:
         return interval_of_sums(added, times, float(self.items_of_class[level]), P)
 
 
-def _in_whole_numbers(features: Numbers) -> tuple[int, Codes]:
-    """Features times a number that makes them whole, where there is one: their sums over sources are quicker."""
-    for scale in SCALES:
-        whole_numbers = np.rint(features * scale)
-        if np.abs(features * scale - whole_numbers).max(initial=0.0) < 1e-9:
-            return scale, whole_numbers.astype(np.int64)
-    return 1, features
-
-
 def _observed(times: Codes, features: Numbers) -> tuple[Numbers, Numbers]:
     """Sums of features when patterns occur so many times, and no resample."""
     observed = np.tensordot(times, features, axes=1)
     return observed, np.zeros((0, *observed.shape))
 
 
-def standing(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Standing:
-    """A judge beside all people of a cell, made once for verdict and mistakes."""
-    key = "standing", judge, bootstrap
+def careless_people(cell: AuditCell, bootstrap: SourceBootstrap) -> list[int]:
+    """The people of a cell who agree far less with the others: the same for all its judges."""
+    key = "careless", bootstrap
     if key not in cell.shared:
-        cell.shared[key] = Standing(cell, judge, bootstrap)
-    beside: Standing = cell.shared[key]
-    return beside
+        panel = Standing(cell, "", bootstrap)
+        cell.shared[key] = careless(panel.people, cell.values, panel.draw, panel.upper)
+    people: list[int] = cell.shared[key]
+    return people

@@ -27,24 +27,20 @@ With one person per item there is no person beside the judge: the label is that 
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.figures import range_columns
-from metal.auditing.scores import ScoreStanding
-from metal.auditing.standing import NO_BOUNDS, Bounds, Standing, standing
+from metal.auditing.scores import ScoreStanding, standing
+from metal.auditing.standing import NO_BOUNDS, Bounds, Standing, careless_people
 from metal.data.text import MINUS, figure, interval, listed, signed, within
-from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.correlation import distinct, rank_correlations
 from metal.stats.patterns import Numbers, ratio
-from metal.stats.standing import Balanced, careless
+from metal.stats.standing import Balanced
 
 MIN_ITEMS = 30
 MIN_SOURCES = 20
@@ -52,7 +48,6 @@ MIN_COVERAGE = 0.95
 MIN_CLASS_SHARE = 0.02
 SMALL = 0.05
 ALIKE = 0.5  # mean rank correlation of two people, where their scores differ in the use of the scale
-MOST_RANKED = 20  # people whose ranks are compared
 
 AS_GOOD = "as good as a person"
 INFORMATIVE = "informative"
@@ -105,22 +100,18 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell."""
-    beside = ScoreStanding(cell, judge, bootstrap) if cell.by_scores else standing(cell, judge, bootstrap)
-    early = _nothing_to_go_on(beside) or _people(beside, final=False)
-    if early:
-        return _said(beside, *early)
-    far = () if beside.gold or cell.by_scores else _careless(cell, bootstrap)
+    beside = standing(cell, judge, bootstrap)
+    early = _early(beside, final=False)
+    far = [] if early or beside.gold or cell.by_scores else careless_people(cell, bootstrap)
+    if far:
+        beside = cell.shared["standing", judge, bootstrap] = Standing(cell, judge, bootstrap, far)
+    early = early or _early(beside)
+    decided = _said(beside, *early) if early else _decide(beside)
     if not far:
-        early = _people(beside)
-        return _said(beside, *early) if early else _decide(beside)
-    beside = Standing(cell, judge, bootstrap, far)
-    early = _nothing_to_go_on(beside) or _people(beside)
-    without = _said(beside, *early) if early else _decide(beside)
-    cell.shared["standing", judge, bootstrap] = beside
+        return decided
     names = tuple(cell.people[seat] for seat in sorted(far))
-    note = f"leaving out {listed([within(name) for name in names])}, who agrees far less with the others"
-    note = note if len(names) == 1 else note.replace("agrees", "agree")
-    return replace(without, reason=f"{without.reason}; {note}", left_out=names)
+    who = f"{listed([within(name) for name in names])}, who {'agree' if len(far) > 1 else 'agrees'}"
+    return replace(decided, reason=f"{decided.reason}; leaving out {who} far less with the others", left_out=names)
 
 
 def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:
@@ -129,19 +120,10 @@ def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdic
     return Verdict(*where, verdict, reason, items=len(beside.items), sources=beside.n_sources, **figures)
 
 
-def _careless(cell: AuditCell, bootstrap: SourceBootstrap) -> list[int]:
-    """The people of a cell who are left out: the same for all its judges."""
-    if ("careless", bootstrap) not in cell.shared:
-        panel = Standing(cell, "", bootstrap)
-        cell.shared["careless", bootstrap] = careless(panel.people, cell.values, panel.draw, panel.upper)
-    people: list[int] = cell.shared["careless", bootstrap]
-    return people
-
-
-def _nothing_to_go_on(beside: Standing) -> tuple[str, str] | None:
-    """Rule 1: the verdict and reason where nothing can be said; None where something can."""
+def _early(beside: Standing, *, final: bool = True) -> tuple[str, str] | None:
+    """Rules 1 and 2: the verdict and reason where nothing can be said of a judge; None where something can."""
     reason = _missing(beside)
-    return (UNDECIDED, reason) if reason else None
+    return (UNDECIDED, reason) if reason else _people(beside, final)
 
 
 def _missing(beside: Standing) -> str:
@@ -160,7 +142,7 @@ def _missing(beside: Standing) -> str:
     return beside.nothing_to_tell()
 
 
-def _people(beside: Standing, *, final: bool = True) -> tuple[str, str] | None:
+def _people(beside: Standing, final: bool) -> tuple[str, str] | None:
     """Rule 2: the verdict and reason where people do not agree, or are not shown to; None where they are.
 
     final: whether nobody is left out any more: until then, people who agree a little may agree enough without one.
@@ -176,27 +158,21 @@ def _people(beside: Standing, *, final: bool = True) -> tuple[str, str] | None:
     shown = alpha.low > 0 and (not lead or lead.low > 0)
     if shown and (alpha.high >= floor or not final):
         return None
-    words += _rank_alike(beside.cell)
+    words += _rank_alike(beside)
     if alpha.high < floor or (lead and lead.high < SMALL):
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
     return UNDECIDED, f"people's agreement is not shown: {words}"
 
 
-def _rank_alike(cell: AuditCell) -> str:
+def _rank_alike(beside: Standing) -> str:
     """A hint where people rank outputs alike, and so only use the scale differently; empty elsewhere."""
-    if not cell.ordered or cell.settings.standardise:
-        return ""
-    every, rho = cell.scores(cell.people[:MOST_RANKED]), []
-    for first, second in combinations(every.T, 2):
-        both = ~np.isnan(first) & ~np.isnan(second)
-        if both.sum() >= MIN_ITEMS:
-            with suppress(Undefined):
-                rho.append(rank_correlations(first[both], distinct(second[both]))[0].value)
-    if not rho or not np.mean(rho) > ALIKE:
+    cell = beside.cell
+    rho = beside.rank_agreement() if cell.ordered and not cell.settings.standardise else math.nan
+    if not rho > ALIKE:
         return ""
     return (
-        f"; they rank outputs alike all the same (Spearman {figure(float(np.mean(rho)))}), so they use the scale "
-        "differently: `standardise=True` takes away each rater's mean and spread"
+        f"; they rank outputs alike all the same (Spearman {figure(rho)}), so they use the scale differently: "
+        "`standardise=True` takes away each rater's mean and spread"
     )
 
 
@@ -309,7 +285,7 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
     if not beside.cell.by_scores:
         clauses += _classes(beside)
     elif beside.limits(person).low <= 0:
-        clauses.append(Clause(f"a person's scores as given know no more than a constant{_rank_alike(beside.cell)}"))
+        clauses.append(Clause(f"a person's scores as given know no more than a constant{_rank_alike(beside)}"))
     if beside.alpha.value < settings.people_floor:
         clauses.append(Clause(f"people's {beside.measure} is below {settings.people_floor:g} ({beside.alpha})"))
     return [*clauses, *_unanswered(beside)]

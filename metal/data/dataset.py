@@ -36,7 +36,7 @@ from metal.data.files import copy_others, new_folder, one_writer, read_toml, rec
 from metal.data.languages import check_language
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source
 from metal.data.text import plural
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UnknownName, UsageError
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,33 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
 
 
 def load_dataset(folder: str | Path) -> Dataset:
-    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
+    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it.
+
+    A folder that another command replaces meanwhile is read again: its parts must be of one state.
+    """
     folder = Path(folder)
+    while True:
+        before = _which(folder)
+        try:
+            dataset = _load(folder)
+        except (MetalError, OSError):
+            if before == _which(folder):
+                raise
+        else:
+            if before == _which(folder):
+                return dataset
+
+
+def _which(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of its name; None where there is none."""
+    try:
+        about = folder.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_ctime_ns
+
+
+def _load(folder: Path) -> Dataset:
     recover(folder)
     card_path = folder / "dataset.toml"
     if not card_path.is_file():

@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.standing import Standing
+from metal.auditing.standing import careless_people
 from metal.auditing.verdict import Verdict, verdict
 from metal.data.ratings import NOT_ASKED, CodeMatrix
 from metal.errors import Undefined
 from metal.planning.sampling import draw_panels
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Codes, Numbers, class_counts, ratio
-from metal.stats.standing import LEAST_WEIGHT, careless, others_labels
+from metal.stats.standing import LEAST_WEIGHT, others_labels
 
 LIKE_A_PERSON = "a judge like a person"
 RESAMPLES = 300  # of a simulated verdict
@@ -59,10 +59,7 @@ class SimulatedVerdicts:
 
     def _labels(self) -> Answer:
         """Of a judge like a person; careless people are no measure."""
-        far: list[int] = []
-        if self._people.shape[2] > 2:
-            panel = Standing(self.cell, "", self.bootstrap)
-            far = careless(panel.people, self.cell.values, panel.draw, panel.upper)
+        far = careless_people(self.cell, self.bootstrap) if self._people.shape[2] > 2 else []
         people = np.delete(self._people, far, axis=2)
         chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
         upto = np.cumsum(chances.reshape(*people.shape[:2], -1), axis=-1)[..., :-1]

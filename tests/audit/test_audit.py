@@ -334,7 +334,9 @@ def test_what_judges_share_is_what_each_would_have_made_alone(
     scores = world() | {"silent": [None, *[1, 2] * 59, 0]}
     dataset = make_dataset({"hi": scores}, outputs_per_source=outputs_per_source)
     together = audit(dataset, QUICK)
-    monkeypatch.setattr("metal.auditing.figures.Resampled.by_source", property(lambda _: False))
+    forgetful = type("Forgetful", (dict,), {"__contains__": lambda *_: False})()
+    monkeypatch.setattr("metal.auditing.cells.AuditCell.shared", property(lambda _: forgetful))
+    monkeypatch.setattr("metal.auditing.between_judges.AT_ONCE", 1)
     alone = audit(dataset, QUICK)
     for table in ("judges", "differences"):
         pd.testing.assert_frame_equal(together.tables[table], alone.tables[table], check_exact=True)

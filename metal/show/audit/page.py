@@ -48,7 +48,7 @@ def content(run: AuditRun) -> dict[str, Any]:
     return {
         "matrices": verdicts.matrices(run),
         "legend": verdicts.legend(),
-        "further": judges.further_tables(run),
+        "further": [table for table in judges.FURTHER if table in run.tables],
         "tables": {table.name: table for table in tables(run)},
         "dataset_tables": people.dataset_tables(run),
         "dataset_charts": people.dataset_charts(run),
