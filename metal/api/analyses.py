@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metal.api.results import Audit
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
-Margin = Annotated[float, Option("How far below a person a judge may be to be as good as one.", least=0)]
+Margin = Annotated[float, Option("How far below a person a judge may be to be as good as one.", least=0, most=1)]
 Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1)]
 PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1)]
 Bad = Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL")]
@@ -71,7 +71,7 @@ def audit(
     keep: Keep = 0.7,
     people_floor: PeopleFloor = 0.2,
     bad: Bad = "",
-    standardise: Annotated[bool, Option("Verdicts on scores less each rater's mean, in each rater's spread.")] = False,
+    standardise: Annotated[bool, Option("Take away each rater's mean and spread before a verdict.")] = False,
     exclude_noisy: ExcludeNoisy = "",
     paper_compat: Annotated[bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.")] = False,
     resamples: Resamples = 2000,
