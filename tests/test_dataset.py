@@ -24,6 +24,7 @@ from metal.data.dataset import (
     update_dataset,
     with_ratings,
 )
+from metal.data.files import read_json, read_jsonl
 from metal.data.ratings import facts_from
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
@@ -552,3 +553,18 @@ def test_no_people_at_all() -> None:
         people_named(alone, "expert")
     with pytest.raises(UnknownName, match="person 'A' is not known; there are none"):
         people_named(alone, "rater=A")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("[" * 100_000 + "]" * 100_000, "nested too deeply"), ("9" * 5000, "a number of thousands of digits")],
+    ids=["deep", "long"],
+)
+def test_json_beyond_measure(tmp_path: Path, value: str, message: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"id": "a"}\n{"id": ' + value + "}\n")
+    with pytest.raises(DataError, match=rf"t\.jsonl line 2: not JSON \({message}\)"):
+        list(read_jsonl(path))
+    path.write_text('{"id": ' + value + "}")
+    with pytest.raises(DataError, match=message):
+        read_json(path, "an object")

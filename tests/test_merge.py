@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import metal
 from metal.data import formats
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.merge import MergeReport, merge, read_map
@@ -17,6 +18,7 @@ from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import MetalError
 
+ANY = Scale("interval")
 SCALE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Good")))
 
 
@@ -64,15 +66,85 @@ def test_what_both_hold_is_kept_once_and_counted() -> None:
     [
         (small("new", "B", {("q", "M1"): 1}), "no output meets.*'q' by 'M1' here, 's1' by 'g' there.*`map_sources`"),
         (small("new", "A1", {("s1", "g"): 1}, kind="llm"), "rater A1: llm .* here, human"),
-        (
-            small("new", "B", {("s1", "g"): 1}, Scale("ordinal", (Level(1, "1"), Level(2, "2")))),
-            "criterion quality: its scales differ",
-        ),
     ],
 )
 def test_what_cannot_be_merged(incoming: Dataset, message: str) -> None:
     with pytest.raises(MetalError, match=message):
         merge(BASE, incoming)
+
+
+# ---------------------------------------------------------------- scales
+
+THREE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good")))
+GRADED = small("base", "A1", {(source, "g"): 1 for source in "abcde"}, THREE)
+
+
+def levels(*values: float) -> Scale:
+    """The scale that a table of these numbers is given."""
+    return Scale("ordinal", tuple(Level(value, f"{value:g}") for value in values))
+
+
+def judged(scores: list[float], scale: Scale) -> Dataset:
+    return small("new", "judge", {(source, "g"): score for source, score in zip("abcde", scores, strict=False)}, scale)
+
+
+@pytest.mark.parametrize(
+    ("incoming", "expected"),
+    [
+        (judged([1, 2, 1, 2, 2], levels(1, 2)), [1, 2, 1, 2, 2]),  # a judge that never says 0
+        (judged([2, 2, 2, 2, 2], ANY), [2, 2, 2, 2, 2]),  # and one that says nothing else
+        (judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "bad"), Level(1, "Good")))), [0, 2, 0, 0, 2]),  # words
+        (judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "Good"), Level(1, "Bad")))), [2, 0, 2, 2, 0]),
+        (judged([0, 0, 0, 0, 0], Scale("nominal", (Level(0, "Good"), Level(1, "(other)")))), [2] * 5),
+        (judged([0, 1, 2, 0, 1], Scale("ordinal", (Level(0, "no"), Level(1, "so"), Level(2, "yes")))), [0, 1, 2, 0, 1]),
+    ],
+)
+def test_scores_on_the_dataset_s_scale_are_merged(incoming: Dataset, expected: list[float]) -> None:
+    """Whether or not they use every level, as it once had to be."""
+    merged, report = merge(GRADED, incoming)
+    assert list(scores_of("judge", (merged, report)).values()) == expected
+    assert merged.criteria == GRADED.criteria
+    assert not report.off_scale
+
+
+def test_a_score_between_two_levels_is_a_missing_answer() -> None:
+    merged, report = merge(GRADED, judged([0, 1.5, 2, 0.5, 1], ANY))
+    rows = merged.ratings[merged.ratings["rater"] == "judge"]
+    assert list(rows["score"].fillna(-1)) == [0, -1, 2, -1, 1]
+    assert list(rows["reason"]) == ["", "off scale: 1.5", "", "off scale: 0.5", ""]
+    assert report.lines()[-1] == "quality: 2 scores between two levels count as missing answers: 0.5, 1.5"
+
+
+@pytest.mark.parametrize(
+    ("incoming", "message"),
+    [
+        (judged([1, 2, 3, 1, 1], levels(1, 2, 3)), "0 Bad, 1 Medium, 2 Good.: 3. If the scales .* `shift=-1`"),
+        (
+            judged([1, 2, 33, 1, 1], levels(1, 2, 33)),
+            ": 33. Rename the criterion in one .*, or leave these scores empty",
+        ),
+        (judged([0.1, 0.2, 0.3, 0, 1], ANY), ": 0.1, 0.2, 0.3. Rename"),  # probabilities
+        (judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "no"), Level(1, "yes")))), "answer 'no' .* `levels`"),
+    ],
+)
+def test_another_scale_is_not_merged(incoming: Dataset, message: str) -> None:
+    with pytest.raises(MetalError, match=f"criterion quality: .*{message}"):
+        merge(GRADED, incoming)
+
+
+def test_the_remedy_that_a_message_names_works(tmp_path: Path) -> None:
+    GRADED.save(tmp_path / "base")
+    table = pd.DataFrame({"source": list("abcde"), "generator": "g", "language": "en", "rater": "judge"})
+    table = table.assign(criterion="quality")
+    for scores, remedy in (
+        ([1, 2, 3, 1, 2], {"shift": -1}),
+        (["no", "yes", "no", "yes", "no"], {"levels": "0=no,1=so,2=yes"}),
+    ):
+        file = table.assign(score=scores)
+        with pytest.raises(MetalError, match=f"`{next(iter(remedy))}"):
+            metal.read(file, into=tmp_path / "base")
+        merged = metal.read(file, into=tmp_path / "base", **remedy)
+        assert len(merged.ratings) == 10
 
 
 def test_maps(tmp_path: Path) -> None:
@@ -92,8 +164,6 @@ def test_maps(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- sources met by their place
-
-ANY = Scale("interval")
 
 
 def board(
@@ -181,12 +251,13 @@ def test_scales_without_levels_differ_by_their_range() -> None:
     ranged = Scale("interval", (), -25, 0)
     same, _ = merge(board("base", "A", ["s"], scale=ranged), board("new", "B", ["s"], scale=ranged))
     assert len(same.ratings) == 2
+    for ours, theirs in ((ranged, ANY), (ANY, ranged)):  # what says nothing of its ends does not differ
+        assert len(merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))[0].ratings) == 2
     for ours, theirs, message in (
-        (ranged, Scale("interval", (), -30, 0), "-30 to 0 into -25 to 0"),
-        (ranged, ANY, "any number into -25 to 0"),
-        (ANY, ranged, "-25 to 0 into any number"),
+        (ranged, Scale("interval", (), -30, 0), "its scales differ: -30 to 0 into -25 to 0"),
+        (levels(-1, 0), Scale("interval", (), -9, 0), r"not on the dataset's scale \(-1, 0\): -9"),
     ):
-        with pytest.raises(MetalError, match=f"criterion quality: its scales differ: {message}"):
+        with pytest.raises(MetalError, match=f"criterion quality: .*{message}"):
             merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))
 
 

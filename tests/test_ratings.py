@@ -28,7 +28,7 @@ SCORES = st.sampled_from([0.0, -0.0, 0.1, 0.1 + 1e-12, 1.0, 2.5, 3.0, 5.0, 5.000
 
 @given(st.sampled_from(SCALES), st.lists(SCORES, min_size=1, max_size=12))
 def test_scores_off_the_scale_are_those_that_the_scale_does_not_allow(scale: Scale, scores: list[float]) -> None:
-    assert ratings._off_scale(np.array(scores), scale).tolist() == [not scale.allows(score) for score in scores]
+    assert ratings.off_scale(np.array(scores), scale).tolist() == [not scale.allows(score) for score in scores]
 
 
 @given(st.lists(st.integers(0, 8), max_size=12), st.sampled_from([1, 10**12]))

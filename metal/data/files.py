@@ -53,7 +53,14 @@ def read_json(path: Path, shape: str) -> Any:
 
 
 def _parse(text: str) -> Any:
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise json.JSONDecodeError("nested too deeply", text, 0) from None
+    except ValueError:
+        raise json.JSONDecodeError("a number of thousands of digits", text, 0) from None
     if "\\ud" not in text and "\\uD" not in text:
         return value
     return json.loads(whole_text(json.dumps(value, ensure_ascii=False)))

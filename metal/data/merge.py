@@ -16,8 +16,8 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
-from metal.data.ratings import FACTS, rating_keys
-from metal.data.records import Criterion, Output, Rater, Source
+from metal.data.ratings import FACTS, off_scale, rating_keys
+from metal.data.records import Output, Rater, Scale, Source
 from metal.data.text import first_few
 from metal.errors import DataError
 
@@ -27,6 +27,7 @@ class MergeReport:
     """How many outputs met, and how many ratings were added, or were there already with the same or another score.
 
     unmet: incoming outputs without a counterpart, as `source/generator`. counted: how sources met by position.
+    off_scale: which answers became missing ones, a line per criterion.
     """
 
     met: int
@@ -35,6 +36,7 @@ class MergeReport:
     same: int
     different: int
     counted: tuple[str, ...] = ()
+    off_scale: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """The report in words, with the first outputs that were left out."""
@@ -45,7 +47,7 @@ class MergeReport:
             lines.append(f"{self.same} ratings were there already, with the same score")
         if self.different:
             lines.append(f"{self.different} ratings were there already with another score; the dataset's were kept")
-        return lines
+        return [*lines, *self.off_scale]
 
 
 def read_map(path: str | Path) -> dict[str, str]:
@@ -82,16 +84,16 @@ def merge(
         problem = f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there"
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
-    criteria = _criteria(base, incoming)
     raters = _raters(base, incoming)
     facts = incoming.ratings.loc[:, list(FACTS)]
     facts = facts[facts["output"].isin(list(met))].copy()
     facts["output"] = facts["output"].astype(object).map(met).astype("category")
+    facts, astray = _on_our_scales(base, incoming, facts)
     joined = concat_facts([base.ratings, facts])
     keep, same, different = _once(joined, len(base.ratings))
     dataset = assemble(
         base.card,
-        criteria,
+        [*base.criteria.values(), *(c for name, c in incoming.criteria.items() if name not in base.criteria)],
         _sources(base, incoming, map_sources),
         _outputs(base, incoming, met),
         raters,
@@ -99,7 +101,7 @@ def merge(
         extra=_extra(base, incoming, map_generators),
     )
     added = len(dataset.ratings) - len(base.ratings)
-    return dataset, MergeReport(len(met), tuple(unmet), added, same, different, tuple(counted))
+    return dataset, MergeReport(len(met), tuple(unmet), added, same, different, tuple(counted), tuple(astray))
 
 
 def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, str], list[str]]:
@@ -158,13 +160,60 @@ def _example(dataset: Dataset) -> str:
     return f"{first.source!r} by {first.generator!r}"
 
 
-def _criteria(base: Dataset, incoming: Dataset) -> list[Criterion]:
-    for name, criterion in incoming.criteria.items():
-        ours, theirs = base.criteria.get(name, criterion).scale, criterion.scale
-        if (ours.values, ours.low, ours.high) != (theirs.values, theirs.low, theirs.high):
+def _on_our_scales(base: Dataset, incoming: Dataset, facts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The incoming facts with scores on base's scales, and for each criterion how many answers lay between levels."""
+    lines: list[str] = []
+    score, reason = facts["score"].to_numpy(copy=True), facts["reason"].astype(object).to_numpy(copy=True)
+    for name in [name for name in incoming.criteria if name in base.criteria]:
+        ours, theirs = base.criteria[name].scale, incoming.criteria[name].scale
+        rows = np.flatnonzero((facts["criterion"] == name).to_numpy() & ~np.isnan(score))
+        if None not in (ours.low, theirs.low) and (ours.low, ours.high) != (theirs.low, theirs.high):
             problem = f"its scales differ: {theirs.describe()} into {ours.describe()}"
-            raise DataError(f"criterion {name}", problem, "Rename the criterion, or shift the scores on import")
-    return [*base.criteria.values(), *(c for name, c in incoming.criteria.items() if name not in base.criteria)]
+            raise DataError(f"criterion {name}", problem, "Rename it in one of the two")
+        values = _by_label(ours, theirs, set(np.unique(score[rows]).tolist()), name)
+        score[rows] = pd.Series(score[rows]).replace(values).to_numpy()
+        off = rows[off_scale(score[rows], ours)]
+        declared = [] if values else [*theirs.values, *(end for end in (theirs.low, theirs.high) if end is not None)]
+        _check_same_scale(name, ours, np.append(score[rows], declared), len(off) * 2 > len(rows))
+        if len(off):
+            shown = first_few([f"{value:g}" for value in np.unique(score[off])])
+            lines.append(f"{name}: {len(off)} scores between two levels count as missing answers: {shown}")
+            reason[off] = [f"off scale: {value:g}" for value in score[off]]
+            score[off] = np.nan
+    return facts.assign(score=score, reason=pd.Categorical(reason)), lines
+
+
+def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[float, float]:
+    """{their value: ours} where levels are words that both have; empty where their values are to be compared.
+
+    Raises DataError for words that are not ours, unless the values are the same.
+    """
+    by_word = {level.label.casefold(): level.value for level in ours.levels}
+    words = [level for level in theirs.levels if level.value in used and level.label != f"{level.value:g}"]
+    unknown = [level.label for level in words if level.label.casefold() not in by_word]
+    if unknown and theirs.values != ours.values:
+        problem = f"answer {unknown[0]!r} is not on the dataset's scale ({ours.describe()})"
+        remedy = "Name a word for each of its numbers with `levels`" if ours.levels else "Write numbers in the file"
+        raise DataError(f"criterion {name}", problem, remedy)
+    return {} if unknown else {level.value: by_word[level.label.casefold()] for level in words}
+
+
+def _check_same_scale(name: str, ours: Scale, scores: np.ndarray[Any, Any], mostly_off: bool) -> None:
+    """Raises DataError where scores lie beyond the ends of our scale, or most of them between its levels."""
+    low, high = (min(ours.values), max(ours.values)) if ours.levels else (ours.low, ours.high)
+    if low is None or high is None:
+        return
+    beyond = scores[(scores < low) | (scores > high)]
+    if not len(beyond) and not mostly_off:
+        return
+    shift = low - scores.min()
+    shown = first_few([f"{score:g}" for score in np.unique(beyond if len(beyond) else scores[off_scale(scores, ours)])])
+    remedy = "Rename the criterion in one of the two, or leave these scores empty"
+    if shift and not off_scale(scores + shift, ours).any():
+        remedy = f"If the scales differ by where they begin, give `shift={shift:g}`"
+    raise DataError(
+        f"criterion {name}", f"scores that are not on the dataset's scale ({ours.describe()}): {shown}", remedy
+    )
 
 
 def _raters(base: Dataset, incoming: Dataset) -> list[Rater]:

@@ -143,7 +143,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
     for code, name in enumerate(facts["criterion"].cat.categories):
         rows = np.flatnonzero((codes == code) & answered)
         scale = criteria[name].scale
-        wrong = _off_scale(score[rows], scale)
+        wrong = off_scale(score[rows], scale)
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
             count = plural(int(wrong.sum()), "such row")
@@ -154,7 +154,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             )
 
 
-def _off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Scale.allows of many scores at once, and its opposite."""
     if scale.levels:
         return np.isin(score, scale.values, invert=True)

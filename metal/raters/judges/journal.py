@@ -165,7 +165,7 @@ def read_line(path: Path, line: bytes, place: int = 0) -> dict[str, Any]:
     """The record in a line. Raises DataError when it is damaged."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError(f"{path} byte {place}", "a damaged line", "Restore the file, or take the line out") from None
     if not isinstance(record, dict):
         raise DataError(f"{path} byte {place}", "not a JSON object", "Restore the file, or take the line out")
