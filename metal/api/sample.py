@@ -118,6 +118,16 @@ def sample(
     rules = SampleSettings(per_language, bins, min_tokens, seed, allow_fewer)
     follow = progress or (lambda language, passages: None)
     drawn = {code: draw(code, partial(passages.split, code), counter, rules, partial(follow, code)) for code in codes}
+    short = {code: histogram for code, (histogram, sources) in drawn.items() if not sources}
+    if short:
+        held = (
+            f"{code} {max(h.counts):,} of {h.bounds[0]:.0f} to {h.bounds[1]:.0f} tokens" for code, h in short.items()
+        )
+        enough = set.intersection(*(histogram.bins_that_hold(per_language) for histogram, _ in drawn.values()))
+        raise UsageError(
+            f"the fullest bin holds fewer than `per_language={per_language}` passages: {', '.join(held)}; "
+            f"{f'use `bins={max(enough)}`, ' if enough else ''}ask for fewer, or pass `allow_fewer=True`"
+        )
     histograms = {code: histogram.record() for code, (histogram, _) in drawn.items()}
     settings = {"encoding": encoding, "seed": seed, "per_language": per_language, "min_tokens": min_tokens}
     dataset = assemble(

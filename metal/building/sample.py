@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from metal.data.formats.passages import Passage
 from metal.data.records import Source
 from metal.data.tokens import count_tokens
-from metal.errors import DataError, UsageError
+from metal.errors import DataError
 
 if TYPE_CHECKING:
     import tiktoken
@@ -33,13 +33,15 @@ LEFT_OUT = -1  # replaces a passage's token count
 class Histogram:
     """Token counts of a split in bins of equal width over their range; the last bin includes its upper edge.
 
-    counts: (bins,) passages; edges: (bins + 1,) tokens. Duplicates and near-empty passages are not in it.
+    counts: (bins,) passages; edges: (bins + 1,) tokens. Duplicates and near-empty passages are not in it. by_length:
+    how many passages there are of each number of tokens, from 0.
     """
 
     counts: tuple[int, ...]
     edges: tuple[float, ...]
     duplicates: int
     near_empty: int
+    by_length: Array = field(compare=False, repr=False)
 
     @property
     def passages(self) -> int:
@@ -55,6 +57,13 @@ class Histogram:
     def bounds(self) -> tuple[float, float]:
         """The edges of the fullest bin."""
         return self.edges[self.fullest], self.edges[self.fullest + 1]
+
+    def bins_that_hold(self, passages: int) -> set[int]:
+        """The numbers of bins, up to that of this histogram, whose fullest holds as many passages."""
+        if sum(self.counts) < passages:
+            return set()
+        numbers = range(1, len(self.counts) + 1)
+        return {bins for bins in numbers if max(_counted(self.by_length, bins)) >= passages}
 
     def record(self) -> dict[str, Any]:
         """For dataset.toml."""
@@ -88,8 +97,8 @@ def draw(
 ) -> tuple[Histogram, list[Source]]:
     """A random sample of the fullest bin, without replacement, in the order of the split; seeded by (seed, language).
 
-    passages: starts reading the split each time it is called. advance(count): told how many more were counted.
-    Raises DataError for a split without passages, UsageError for a bin with too few.
+    passages: starts reading the split each time it is called. advance(count): told how many more were counted. Nothing
+    is drawn from a bin with too few, unless fewer are allowed. Raises DataError for a split without passages.
     """
     tokens, digests, near_empty = _tokens_and_digests(passages(), encoding, settings.min_tokens, advance)
     duplicates = _leave_out_repeated(tokens, digests)
@@ -101,6 +110,8 @@ def draw(
             "Give another `split`, or another `source`",
         )
     histogram = _histogram(tokens, settings.bins, duplicates, near_empty)
+    if max(histogram.counts) < settings.per_language and not settings.allow_fewer:
+        return histogram, []
     rows = _rows_drawn(tokens, histogram, language, settings)
     return histogram, list(_sources(language, passages(), rows, tokens, digests))
 
@@ -165,10 +176,17 @@ def _leave_out_repeated(tokens: Array, digests: Array) -> int:
 
 
 def _histogram(tokens: Array, bins: int, duplicates: int, near_empty: int) -> Histogram:
-    ends = min(int(part.min()) for part in _counts(tokens)), max(int(part.max()) for part in _counts(tokens))
-    counts = np.sum([np.histogram(part, bins, ends)[0] for part in _counts(tokens)], axis=0)
-    edges = np.histogram_bin_edges(np.array(ends), bins, ends)
-    return Histogram(tuple(map(int, counts)), tuple(map(float, edges)), duplicates, near_empty)
+    longest = max(int(part.max()) for part in _counts(tokens))
+    by_length: Array = np.sum([np.bincount(part, minlength=longest + 1) for part in _counts(tokens)], axis=0)
+    edges = np.histogram_bin_edges(np.flatnonzero(by_length), bins)
+    counts = tuple(map(int, _counted(by_length, bins)))
+    return Histogram(counts, tuple(map(float, edges)), duplicates, near_empty, by_length)
+
+
+def _counted(by_length: Array, bins: int) -> Array:
+    """How many passages each bin holds."""
+    lengths = np.flatnonzero(by_length)
+    return np.histogram(lengths, bins, weights=by_length[lengths])[0]
 
 
 def _counts(tokens: Array) -> Iterator[Array]:
@@ -182,12 +200,6 @@ def _counts(tokens: Array) -> Iterator[Array]:
 def _rows_drawn(tokens: Array, histogram: Histogram, language: str, settings: SampleSettings) -> list[int]:
     """The rows of the split that were drawn, in ascending order."""
     size = histogram.counts[histogram.fullest]
-    if size < settings.per_language and not settings.allow_fewer:
-        low, high = histogram.bounds
-        raise UsageError(
-            f"{language}: the fullest bin ({low:.0f} to {high:.0f} tokens) holds {size:,} passages, fewer than "
-            f"`per_language={settings.per_language}`; ask for fewer, use fewer `bins`, or pass `allow_fewer=True`"
-        )
     rng = np.random.default_rng([settings.seed, *language.encode()])
     drawn = np.sort(rng.choice(size, min(size, settings.per_language), replace=False))
     rows: list[int] = []

@@ -17,7 +17,7 @@ from metal.building.sample import Histogram, SampleSettings, draw
 from metal.data.formats.passages import Passage
 from metal.data.records import Source
 from metal.data.tokens import load_encoding
-from metal.errors import DataError, UsageError
+from metal.errors import DataError
 
 ALL = SampleSettings(per_language=10**9, min_tokens=1, allow_fewer=True)
 
@@ -151,12 +151,21 @@ def test_the_draw_does_not_depend_on_the_step(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.usefixtures("counted")
 def test_fewer_than_asked_for() -> None:
-    with pytest.raises(UsageError) as caught:
-        drawn(UNEVEN, SampleSettings(100))
-    assert str(caught.value).startswith("sw: the fullest bin (100 to 345 tokens) holds 60 passages, fewer than")
-    assert "`allow_fewer=True`" in str(caught.value)
+    assert drawn(UNEVEN, SampleSettings(100))[1] == []
     histogram, sources = drawn(UNEVEN, SampleSettings(100, allow_fewer=True))
     assert len(sources) == max(histogram.counts) == 60
+
+
+@pytest.mark.usefixtures("counted")
+def test_the_numbers_of_bins_that_hold_enough() -> None:
+    """60 passages lie within 60 tokens, 10 more within 910, and one 4,900 above the shortest."""
+    histogram, _ = drawn(UNEVEN, SampleSettings(1))
+    assert histogram.bins_that_hold(72) == set()
+    assert histogram.bins_that_hold(71) == {1}
+    assert histogram.bins_that_hold(70) == {1, 2, 3, 4, 5}  # 4,900 / 5 = 980 tokens
+    assert histogram.bins_that_hold(60) == set(range(1, 21))
+    for bins in range(1, 21):
+        assert (len(drawn(UNEVEN, SampleSettings(70, bins))[1]) == 70) == (bins <= 5)
 
 
 def test_what_a_source_carries(encoding: tiktoken.Encoding) -> None:

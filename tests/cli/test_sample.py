@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -157,6 +158,17 @@ def test_settings_are_kept(passages: Path, tmp_path: Path) -> None:
     assert len(lines(tmp_path / "out" / "sources.jsonl")) == max(histogram["counts"]) < 50
 
 
+def test_the_number_of_bins_that_is_named_works(tmp_path: Path) -> None:
+    """Forty nearly equal texts: the fullest of twenty bins is a few tokens wide."""
+    (tmp_path / "sw.jsonl").write_text("".join(json.dumps({"text": "mto " * (175 + n)}) + "\n" for n in range(40)))
+    call = ["sample", "--source", "sw.jsonl", "-l", "sw", "-n", "20", "--out", "out"]
+    error = metal(*call, cwd=tmp_path, expect=2).err
+    bins = re.search(r"use --bins (\d+), ask", error)
+    assert bins
+    metal(*call, "--bins", bins[1], cwd=tmp_path)
+    metal(*call, "--force", "--bins", str(int(bins[1]) + 1), cwd=tmp_path, expect=2)  # and it is the largest
+
+
 def test_what_was_left_out_is_said(passages: Path, tmp_path: Path) -> None:
     (passages / "hindi_test.jsonl").unlink()
     with (passages / "sw.jsonl").open("a") as file:
@@ -168,7 +180,8 @@ def test_what_was_left_out_is_said(passages: Path, tmp_path: Path) -> None:
 WRONG: list[tuple[Sequence[str], str]] = [
     (["--source", "nowhere"], "no such file or folder, and neither xlsum nor hf:NAME"),
     (["--source", "in", "-l", "yo"], "language 'yo' is not known; known: hi, sw"),
-    (["--source", "in", "-n", "31"], "holds 30 passages, fewer than --per-language 31; ask for fewer"),
+    (["--source", "in", "-n", "31"], "--per-language 31 passages: hi 30 of 84 to 195 tokens, sw 30 of 49 to 113"),
+    (["--source", "in", "-n", "41"], "tokens; ask for fewer, or pass --allow-fewer"),
     (["--source", "in", "-n", "0"], "--per-language"),
     (["--source", "in", "--split", "train", "-l", "hi"], "language 'hi' is not known; known: sw"),
     (["--source", "in", "--min-tokens", "9999"], "none of them has 9999 tokens or more"),
