@@ -272,9 +272,9 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
     from metal.boards.ensemble_records import member_columns
     from metal.boards.history import SOURCE, TEXT
     from metal.boards.submitting import member_scores
-    from metal.data.formats.table import read_frame
+    from metal.data.tables.files import read_frame
 
-    frame = read_frame(path, as_text=True)
+    frame = read_frame(path)
     frame.columns = [str(name).strip() for name in frame.columns]
     columns, lower = set(frame.columns), {name.lower() for name in frame.columns}
     if "output" in columns and columns & set(members):

@@ -17,6 +17,8 @@ StrPath: TypeAlias = str | Path
 # Names: a text with commas between them, or a sequence of texts.
 Names: TypeAlias = str | Sequence[str]
 Pairs: TypeAlias = Mapping[str, str]
+# ByCriterion: a value of all criteria, or {criterion, with *: value}; texts as `by_criterion` reads them.
+ByCriterion: TypeAlias = Any
 Progress: TypeAlias = Callable[[int, int], None]
 # A judge of one's own: (source, output, criterion) -> a score, a score and a justification, or a reply's text.
 JudgeFunction: TypeAlias = Callable[..., Any]
@@ -39,6 +41,7 @@ class Option:
     least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
     parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
     check: `module:function` that reads such a value. commas: names may hold commas, so the function divides them.
+    by_criterion: CRITERION=VALUE, or a value of all criteria.
     """
 
     help: str = ""
@@ -53,6 +56,7 @@ class Option:
     bare: str = ""
     check: str = ""
     commas: bool = False
+    by_criterion: bool = False
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
@@ -79,6 +83,25 @@ def names(value: Names | None) -> tuple[str, ...]:
         return ()
     parts = value.split(",") if isinstance(value, str) else list(map(str, value))
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def by_criterion(value: Any) -> dict[str, Any]:
+    """{criterion, with *: value}. A value of all criteria has the key `*`; of texts, each may be CRITERION=VALUE.
+
+    >>> by_criterion("lower"), by_criterion(["tone=0=Bad,1=Good", "0=No,1=Yes"])
+    ({'*': 'lower'}, {'tone': '0=Bad,1=Good', '*': '0=No,1=Yes'})
+    """
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return dict(value)
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        return {} if value is None else {"*": value}
+    values = {}
+    for text in filter(None, texts):
+        name, equals, rest = text.partition("=")
+        of_one = equals and not name.strip().lstrip("+-").replace(".", "").isdigit()
+        values[name.strip() if of_one else "*"] = rest.strip() if of_one else text.strip()
+    return values
 
 
 def documented(function: Function) -> Function:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from metal.api.options import Names, Option, Pairs, StrPath, documented, names
+from metal.api.options import ByCriterion, Names, Option, Pairs, StrPath, by_criterion, documented, names
 from metal.data.files import read_toml
 from metal.errors import UsageError
 
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     Data: TypeAlias = str | Path | Dataset | pd.DataFrame
     Ratings: TypeAlias = str | Path | RatingsRun
-
-Levels = Annotated[
-    str | Sequence[tuple[float, str]], Option("The scale's levels, in rising order.", metavar="0=Bad,1=Good")
-]
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 
 
 @documented
@@ -45,13 +40,15 @@ def read(
         Pairs | None,
         Option(
             "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
-            "score, reason, comment, text, source_text.",
+            "score, reason, comment, text, source_text, reference.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
         ),
     ] = None,
     only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.")] = (),
-    wide: Annotated[Names, Option("Wide table: the columns of raters, * allowed.")] = (),
+    wide: Annotated[
+        Names, Option("Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}.")
+    ] = (),
     language: Annotated[
         str,
         Option("Language of all rows, by code or name (basse: which; billboard: where the board's name says none)."),
@@ -64,31 +61,51 @@ def read(
     groups: Annotated[
         Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",))
     ] = None,
-    shift: Annotated[float | None, Option("Number added to every score, e.g. -1 for a scale that starts at 1.")] = None,
-    levels: Levels = "",
-    measure: Annotated[
-        Literal["nominal", "ordinal", "interval"] | None,
-        Option("Kind of scale.", choices=("nominal", "ordinal", "interval")),
-    ] = None,
-    direction: Annotated[
-        Literal["higher", "lower"] | None,
-        Option("Which scores are better. [default: higher]", choices=("higher", "lower")),
-    ] = None,
+    missing: Annotated[
+        Names, Option("What stands for no answer, besides NA, n/a, -, ? and the like.", metavar="-1,-999")
+    ] = (),
     directions: Annotated[
-        Pairs | None, Option("The same for criteria of their own; * allowed.", metavar="CRITERION=DIRECTION")
+        ByCriterion,
+        Option(
+            "Which scores are better, higher or lower.",
+            metavar="[CRITERION=]DIRECTION",
+            aliases=("--direction",),
+            by_criterion=True,
+        ),
+    ] = None,
+    levels: Annotated[
+        ByCriterion,
+        Option("The scale, worst first: Bad<Good, or 0=Bad,1=Good.", metavar="[CRITERION=]LEVELS", by_criterion=True),
+    ] = None,
+    measures: Annotated[
+        ByCriterion,
+        Option(
+            "nominal, ordinal or interval.", metavar="[CRITERION=]MEASURE", aliases=("--measure",), by_criterion=True
+        ),
+    ] = None,
+    ranges: Annotated[
+        ByCriterion, Option("The ends of continuous scores: 0-100.", metavar="[CRITERION=]RANGE", by_criterion=True)
+    ] = None,
+    shifts: Annotated[
+        ByCriterion,
+        Option("Number added to scores: -1.", metavar="[CRITERION=]NUMBER", aliases=("--shift",), by_criterion=True),
     ] = None,
     subset: Annotated[str, Option("hf: configuration of the dataset.")] = "",
     split: Annotated[str, Option("hf: split to read.")] = "",
     revision: Annotated[str, Option("hf: revision of the dataset.")] = "",
 ) -> Dataset:
-    """Read ratings in FORMAT from PATH into a dataset folder.
+    """Read ratings from PATH, a table or somebody's release, into a dataset folder.
+
+    A table may have a rating, a rater or a criterion per row or column; what was recognized, guessed and left out is
+    said, with the option that changes it.
 
     With `into` the ratings join an existing dataset: outputs meet on source and generator, what does not
     meet is counted and named. Where a release numbers its sources (mqm), number n is the n-th source of its
     language in the dataset.
 
-    data: a dataset folder, which needs no options; a table of ratings, as file (CSV, TSV, JSONL, Parquet, XLSX) or
-    DataFrame; or, with `format`, a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them).
+    data: a dataset folder, which needs no options; a table of ratings, as file (CSV, TSV, JSON, JSONL, Parquet, XLSX)
+    or DataFrame; or a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them), recognized by its
+    files or named with `format`.
 
     Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
     with `into`, `save(folder, update=True)` rewrites the folder and keeps what else lies in it. Raises DataError
@@ -109,11 +126,12 @@ def read(
         "criterion": criterion,
         "kinds": dict(kinds or {}),
         "groups": dict(groups or {}),
-        "shift": shift,
-        "levels": read_levels(levels) if isinstance(levels, str) else tuple(levels),
-        "measure": measure,
-        "direction": direction,
-        "directions": dict(directions or {}),
+        "missing": names(missing),
+        "directions": by_criterion(directions),
+        "levels": by_criterion(levels),
+        "measures": by_criterion(measures),
+        "ranges": by_criterion(ranges),
+        "shifts": by_criterion(shifts),
         "subset": subset,
         "split": split,
         "revision": revision,
@@ -126,7 +144,9 @@ def read(
             raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
         return load_dataset(Path(data))
     if isinstance(data, str | os.PathLike):
-        draft = read_format(format or _format_of(Path(data)), Path(data), options)
+        format = format or _format_of(Path(data))
+        draft = read_format(format, Path(data), options)
+        draft = replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
         dataset = draft.assemble(Path(data))
     else:
         from metal.data.formats.table import read_ratings
@@ -148,11 +168,15 @@ def read(
 
 
 def _format_of(path: Path) -> str:
-    """A table file needs no format. Raises UsageError for what only a format can read."""
-    if path.suffix.lower() in TABLES:
-        return "table"
+    """The release that a file or folder is recognized as, or a table. Raises UsageError for what is neither."""
+    from metal.data.formats import known_formats
+    from metal.data.tables.files import is_table
+
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
+    recognized = next((name for name, format in known_formats().items() if format.recognizes(path)), "")
+    if recognized or is_table(path):
+        return recognized or "table"
     raise UsageError(
         f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}"
     )
@@ -171,18 +195,6 @@ def _renamed(names: StrPath | Pairs | None) -> dict[str, str]:
     if names is None:
         return {}
     return dict(names) if isinstance(names, Mapping) else read_map(Path(names))
-
-
-def read_levels(text: str) -> tuple[tuple[float, str], ...]:
-    """`0=Bad,1=Medium,2=Good` as (value, label). Raises UsageError."""
-    levels = []
-    for part in filter(None, text.split(",")):
-        value, _, label = part.partition("=")
-        try:
-            levels.append((float(value), label.strip()))
-        except ValueError:
-            raise UsageError(f'`levels={part!r}`: write NUMBER=LABEL, e.g. "0=Bad,1=Medium,2=Good"') from None
-    return tuple(levels)
 
 
 NOWHERE = Path(os.devnull) / "none"  # in the place of a folder, for data that are in memory only

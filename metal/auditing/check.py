@@ -5,6 +5,7 @@ Each of these problems occurs in real released data.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from metal.data.text import name, plural
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
 FEW_ITEMS = 30  # people with fewer items are left out of the alternative annotator test
 SHOWN = 5  # how many names a message lists
+FAR = 3  # a score is far from the others when its gap is more than so many times their range
+OPPOSITE = -0.3  # correlation with other criteria below which a direction is doubtful
 MOST_OF_REASON = 60  # characters: a reason may be a whole reply
 
 
@@ -104,6 +107,10 @@ def lint(dataset: Dataset) -> list[Finding]:
         *_identical_generators(table),
         *_one_label(table),
         *_only_machines(dataset),
+        *_far_levels(table),
+        *_alike_names(dataset),
+        *_own_sources(dataset),
+        *_opposite_criteria(dataset, table),
         *_few_items(table),
         *_unanswered(table),
         *_unrated(dataset),
@@ -216,6 +223,78 @@ def _only_machines(dataset: Dataset) -> Iterator[Finding]:
             yield Finding(
                 "label-of-machines-only",
                 f"{criterion}: judges say {labels[float(value)]!r} {plural(count, 'time')}, no person ever does",
+            )
+
+
+def _far_levels(table: pd.DataFrame) -> Iterator[Finding]:
+    """Scores far from all others, and the only negative one: typing errors, or codes for no answer (-1, -999)."""
+    answered = table[table["score"].notna() & (table["kind"] != "metric")]
+    for (criterion,), rows in _groups(answered, ["criterion"]):
+        values, counts = np.unique(rows["score"].to_numpy(), return_counts=True)
+        kept = np.ones(len(values), dtype=bool)
+        while kept.sum() > 2:
+            first, second, *_, last_but_one, last = np.flatnonzero(kept)[[0, 1, -2, -1]]
+            negative = values[first] < 0 <= values[second] and values[first] % 1 == 0
+            if negative or values[second] - values[first] > FAR * (values[last] - values[second]) > 0:
+                kept[first] = False
+            elif values[last] - values[last_but_one] > FAR * (values[last_but_one] - values[first]) > 0:
+                kept[last] = False
+            else:
+                break
+        far = [f"{values[at]:g} ({plural(int(counts[at]), 'time')})" for at in np.flatnonzero(~kept)]
+        if far:
+            rest = f"{values[kept][0]:g} to {values[kept][-1]:g}"
+            remedy = "a typing error, or a code for no answer (`metal.read(..., missing=...)`)?"
+            yield Finding("far-levels", f"{criterion}: {', '.join(far)} among scores from {rest}; {remedy}")
+
+
+def _alike_names(dataset: Dataset) -> Iterator[Finding]:
+    """Names that differ only in case, blanks or Unicode form, and may be one."""
+    generators = {output.generator for output in dataset.outputs.values()}
+    kinds = (
+        ("rater", dataset.raters),
+        ("generator", generators),
+        ("source", dataset.sources),
+        ("output", dataset.outputs),
+    )
+    for what, names in kinds:
+        by_plain: dict[str, list[str]] = {}
+        for given in names:
+            plain = " ".join(unicodedata.normalize("NFKC", given).casefold().split())
+            by_plain.setdefault(plain, []).append(given)
+        alike = [" and ".join(map(repr, same[:3])) for same in by_plain.values() if len(same) > 1]
+        if alike:
+            more = f" and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
+            listed = "; ".join(map(name, alike[:SHOWN]))
+            yield Finding("alike-names", f"{what}s whose names differ only in case or blanks: {listed}{more}")
+
+
+def _own_sources(dataset: Dataset) -> Iterator[Finding]:
+    """Outputs that each are their own source, as where a table has no column for it."""
+    if len(dataset.outputs) > 1 and all(output.source == output.output for output in dataset.outputs.values()):
+        yield Finding(
+            "own-sources",
+            "every output is its own source: where several answer one prompt, intervals are too narrow; import with "
+            '`metal.read(..., columns={"source": COLUMN})`',
+        )
+
+
+def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Finding]:
+    """Criteria that people rate well where they rate the others badly: is the direction right?"""
+    human = table[(table["kind"] == "human") & table["score"].notna()]
+    if human["criterion"].nunique() < 3:
+        return
+    means = human.groupby(["output", "criterion"], observed=True)["score"].mean().unstack("criterion")
+    shares = pd.DataFrame({c: dataset.criteria[str(c)].share(means[c].to_numpy()) for c in means})
+    related = shares.corr(min_periods=FEW_ITEMS).to_numpy(copy=True)
+    np.fill_diagonal(related, np.nan)
+    for criterion, row in zip(shares, related, strict=True):
+        if (row < OPPOSITE).sum() > 1 and not (row > 0).any():
+            direction = dataset.criteria[str(criterion)].direction
+            yield Finding(
+                "opposite-criterion",
+                f"{criterion}: good where all other criteria are bad (correlation {np.nanmean(row):.2f}); is "
+                f"{direction} better? `metal.read(..., directions=...)` says so",
             )
 
 

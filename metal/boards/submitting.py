@@ -25,9 +25,9 @@ from metal.boards.history import (
 )
 from metal.boards.store import PROGRAM, OpenBoard, add_entry, kept_program, open_board, read_file
 from metal.data.dataset import Dataset, concat_facts
-from metal.data.formats.table import read_frame
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output, Rater
+from metal.data.tables.files import read_frame
 from metal.errors import MetalError, UsageError
 from metal.raters.isolation import Limits, isolated_metric, protections
 from metal.raters.metrics import Metric, find_metric, is_built_in
@@ -107,9 +107,9 @@ def submit_generator(
 
     scores: a table with what other metrics of the board give them. progress: called with steps done and in all.
     """
-    rows = read_rows(read_frame(path, as_text=True).to_dict("list"), path)
+    rows = read_rows(read_frame(path).to_dict("list"), path)
     computed: dict[tuple[str, str], Scores] = {}
-    table = read_frame(scores, as_text=True) if scores else None
+    table = read_frame(scores) if scores else None
 
     def prepare(seen: OpenBoard) -> Prepared:
         dataset = seen.dataset
@@ -328,7 +328,7 @@ def _program_scores(
 def _table_scores(
     path: Path, content: bytes, dataset: Dataset, name: str, direction: Direction, signature: str
 ) -> tuple[Scores, list[str]]:
-    table = Table(path, read_frame(path, as_text=True), first_row(path))
+    table = Table(path, read_frame(path), first_row(path))
     digest = blake2b(content, digest_size=8).hexdigest()
     signed = f"{signature or name}|from:{path.name}|blake2b:{digest}"
     metric = rater(name, signed, direction, negated=direction == "lower")

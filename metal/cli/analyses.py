@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
+from metal.cli.flags import command_named, in_flags
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, FORCE, WithDefault, verb
 from metal.cli.verb import out as out_option
@@ -18,6 +19,8 @@ from metal.show.terminal import console
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from metal.data.dataset import Dataset
 
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
@@ -30,9 +33,22 @@ NOTES = (
 )
 
 
+def read_and_say(data: Path) -> Dataset:
+    """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise."""
+    dataset = metal.read(data)
+    root = click.get_current_context().find_root().command
+    assert isinstance(root, click.Group)
+    click.echo(console.clean(f"Read {data} as:"), err=True)
+    for note in dataset.report:
+        click.echo(console.clean(f"  {in_flags(note, command_named(['import'], root), root)}"), err=True)
+    click.echo(console.clean(f"To change it: metal import {data} --out FOLDER, with options"), err=True)
+    return dataset
+
+
 def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
     """The run folder that was asked for, or runs/DATASET with the verb's ending."""
-    return out or Path("runs") / f"{data.resolve().name}{ending}"
+    name = data.name.split(".")[0] if data.is_file() else data.resolve().name
+    return out or Path("runs") / f"{name}{ending}"
 
 
 def by_option(*slices: str, shown: str) -> click.Option:
@@ -67,14 +83,17 @@ def analysis(
         by: tuple[str, ...] | str = (),
         **options: Any,
     ) -> None:
+        from metal.runs.parts import made_from
         from metal.show.pages import screen
 
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, ending)
+        force = force or made_from(out, function.__name__, data)
         check_new(out, force=force)
+        dataset = read_and_say(data) if data.exists() and not (data / "dataset.toml").is_file() else data
         with console.progress(doing) as advance:
-            run = function(data, *ratings, progress=advance, **options)
+            run = function(dataset, *ratings, progress=advance, **options)
         run.save(out, force=force)
         if as_json:
             described = {"signature": run.signature, "run": str(out), **about(run), "warnings": run.warnings}

@@ -56,25 +56,24 @@ def sample(out: Path, **options: Any) -> None:
 
 @verb(
     metal.read,
-    click.Argument(["format_name"], metavar="FORMAT", required=False),
-    click.Argument(["path"], type=PATH, required=False),
+    click.Argument(["words"], metavar="[FORMAT] PATH", nargs=-1, type=PATH),
     click.Option(["--list", "list_formats"], is_flag=True, help="List the formats and exit."),
     click.Option(["--out"], type=PATH, help="Dataset folder to write."),
     click.Option(["--force"], is_flag=True, help="Replace the folder given with --out."),
     name="import",
     examples="""
         metal import --list
-        metal import pariksha PARIKSHA_FOLDER --out datasets/pariksha
-        metal import table ratings.csv --columns rater=worker_id --language hi --out datasets/mine
-        metal import table scores.xlsx --wide 'A1,A2,A3,gpt*' --kinds 'gpt*=llm' --out datasets/mine
+        metal import ratings.csv --out datasets/mine
+        metal import ratings.csv --columns rater=worker_id --language hi --directions tone=lower --out datasets/mine
+        metal import scores.xlsx --wide '{rater}_{criterion}' --kinds 'X*=llm' --missing -1,-999 --out datasets/mine
+        metal import PARIKSHA_FOLDER --out datasets/pariksha
         metal import billboard billboard/results/cnndm --out datasets/cnndm
         metal import thumb thumb --into datasets/cnndm
         metal import alttest summeval --only llm --into datasets/cnndm --map-generators systems.json
     """,
 )
 def import_(
-    format_name: str | None,
-    path: Path | None,
+    words: tuple[Path, ...],
     list_formats: bool,
     out: Path | None,
     into: Path | None,
@@ -85,13 +84,14 @@ def import_(
         for name, summary in metal.formats().items():
             click.echo(f"{name:<15}{summary}")
         return
-    if not format_name or path is None:
-        raise UsageError("give FORMAT and PATH, or --list to see the formats")
+    if not 1 <= len(words) <= 2:
+        raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")
+    *format_name, path = words
     if (out is None) == (into is None):
         raise UsageError("give --out for a new dataset or --into for an existing one")
     if out is not None:
         check_new(out, force=force)
-    dataset = metal.read(path, format_name, into=into, **options)
+    dataset = metal.read(path, "".join(map(str, format_name)), into=into, **options)
     folder = out or into
     assert folder is not None
     dataset.save(folder, force=force, update=into is not None)

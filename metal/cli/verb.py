@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 
 import click
 
-from metal.api.options import Names, Option, options_of
+from metal.api.options import Names, Option, by_criterion, options_of
 from metal.cli.flags import in_flags
 from metal.show.terminal import console
 
@@ -178,6 +178,8 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
             declared[0] = f"{flag}/--no-{flag[2:]}"
             settings |= {"show_default": False}
         settings |= {"is_flag": True, "default": default}
+    elif about.by_criterion:
+        settings |= {"multiple": True, "callback": lambda context, option, values: by_criterion(values)}
     elif set(get_args(Names)) <= set(get_args(kind)):
         settings |= {"multiple": True, "callback": None if about.commas else _split}
         settings.setdefault("metavar", "NAME[,NAME]")

@@ -26,10 +26,10 @@ from metal.data.files import (
     whole_text,
     write_jsonl,
 )
-from metal.data.formats.table import read_frame
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.data.records import METRIC_SCORE, Rater
+from metal.data.tables.files import read_frame
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
 from metal.raters.metrics import dataset_scores as metric_scores
@@ -254,7 +254,7 @@ def score_from_file(
     """Take the scores of a file that were computed elsewhere."""
     began = time.perf_counter()
     first_row = 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
-    table = metric_scores.Table(path, read_frame(path, as_text=True), first_row)
+    table = metric_scores.Table(path, read_frame(path), first_row)
     digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
     lower = direction == "lower"
     new = metric_scores.rater(

@@ -84,6 +84,15 @@ def command_of(folder: Path) -> str:
     return str(read_toml(path).get("command", "")) if path.is_file() else ""
 
 
+def made_from(folder: Path, command: str, data: Path) -> bool:
+    """Whether the folder is a run of that command on the data at that place, which may be replaced."""
+    path = folder / "run.toml"
+    about = read_toml(path) if path.is_file() else {}
+    datasets = about.get("datasets")
+    place = datasets[0].get("path") if isinstance(datasets, list) and datasets else None
+    return about.get("command") == command and place in (str(data), data.stem)
+
+
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     """run.toml of a run of `metal COMMAND` from which a report can be made. Raises UsageError for another folder,
     DataError for a part that is missing.

@@ -59,37 +59,48 @@ def test_wide(tmp_path: Path) -> None:
     assert dataset.languages == ("sw",)
 
 
-def test_words_become_nominal_levels_or_those_told(tmp_path: Path) -> None:
-    frame = TIDY.assign(lang="hi", rating=["Good", "bad", "Good", None])
-    path = write_table(frame, tmp_path / "t.csv")
-    dataset, _ = load(path)
+def test_words_have_a_known_order_or_are_asked_for(tmp_path: Path) -> None:
+    """Never alphabetical: `Good` stands below `bad` there."""
+    path = write_table(TIDY.assign(lang="hi", rating=["Good", "bad", "Good", None]), tmp_path / "t.csv")
+    dataset, notes = load(path)
+    assert dataset.criteria["coherence"].scale.describe() == "0 bad, 1 Good"
+    assert "coherence: in words, taken as bad < Good" in notes
+    dataset, _ = load(path, levels={"coherence": "Good<Bad"}, measures={"*": "nominal"})
+    assert list(dataset.ratings["score"].dropna()) == [0, 1, 0]
     assert dataset.criteria["coherence"].scale.measure == "nominal"
-    assert [level.label for level in dataset.criteria["coherence"].scale.levels] == ["Good", "bad"]
-    dataset, _ = load(path, levels=((0, "Bad"), (1, "Good")), measure="ordinal")
-    assert list(dataset.ratings["score"].dropna()) == [1, 0, 1]
     with pytest.raises(MetalError, match="'Good' of coherence is not in `levels`"):
-        load(path, levels=((0, "bad"), (1, "fine")))
+        load(path, levels={"*": "0=bad,1=fine"})
+    path = write_table(TIDY.assign(lang="hi", rating=["warm", "cold", "tepid", None]), tmp_path / "t.csv")
+    with pytest.raises(MetalError, match=r"row 2, coherence: .*order METAL does not know \('warm', 'cold', 'tepid'\)"):
+        load(path)
+    assert [level.label for level in load(path, measures={"*": "nominal"})[0].criteria["coherence"].scale.levels] == [
+        "cold",
+        "tepid",
+        "warm",
+    ]
 
 
-def test_shift_and_continuous(tmp_path: Path) -> None:
+def test_shifts_ranges_and_continuous_scores(tmp_path: Path) -> None:
     path = write_table(TIDY.assign(lang="hi", rating=[1, 2, 3, 1]), tmp_path / "t.csv")
-    assert load(path, shift=-1)[0].criteria["coherence"].scale.values == (0, 1, 2)
+    assert load(path, shifts={"*": "-1"})[0].criteria["coherence"].scale.values == (0, 1, 2)
     path = write_table(TIDY.assign(lang="hi", rating=[0.5, 0.25, 0.1, 0.9]), tmp_path / "t.csv")
-    assert load(path)[0].criteria["coherence"].scale.levels == ()
+    assert load(path)[0].criteria["coherence"].scale.describe() == "any number"
+    assert load(path, ranges={"coh*": "0-1"})[0].criteria["coherence"].scale.describe() == "0 to 1"
+    with pytest.raises(MetalError, match="`ranges`: criterion 'tone' is not known"):
+        load(path, ranges={"tone": "0-1"})
 
 
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
         ({"annotator": "who"}, {}, "no column for the rater.*Columns found: doc_id, system.*columns={.rater.: COLUMN}"),
-        ({"rating": "stars"}, {}, "no column for the score"),
-        ({"lang": "tongue"}, {}, "no column for the language.*`language=CODE`"),
+        ({"rating": "seconds"}, {}, "no column for the score"),
         ({"doc_id": "nr"}, {}, "output or its source"),
         ({}, {"columns": {"rater": "who"}}, "no column 'who'.*Columns found"),
         ({}, {"columns": {"speaker": "system"}}, "roles are"),
         ({}, {"wide": ["X*"]}, r"no column matches `wide=\['X\*'\]`"),
         ({}, {"kinds": {"1": "robot"}}, "kinds are human"),
-        ({}, {"measure": "cardinal"}, "one of nominal"),
+        ({}, {"measures": {"*": "cardinal"}}, "one of nominal"),
     ],
 )
 def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options: dict[str, Any], message: str) -> None:
@@ -100,7 +111,8 @@ def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options
 
 def test_unusable_files(tmp_path: Path) -> None:
     for name, content, message in (
-        ("a.txt", b"x", "tables are read from"),
+        ("a.doc", b"x", "tables are read from"),
+        ("c.csv", b"id,rater,score", "no ratings in it"),
         ("a.csv", b"", "empty"),
         ("b.csv", b"a,b\n\xe9,2\n", "not UTF-8"),
         ("a.parquet", b"no", "not readable as PARQUET"),
@@ -136,9 +148,9 @@ def test_a_frame_is_read_as_the_file_of_it_is(tmp_path: Path) -> None:
     frame = TIDY.set_axis(["d", "s", "l", "c", "who", "n", "why"], axis=1)
     columns = {"source": "d", "generator": "s", "criterion": "c", "rater": "who", "score": "n", "comment": "why"}
     before = frame.copy()
-    dataset = read_ratings(frame, columns=columns, shift=-1, **ASKED).assemble()
+    dataset = read_ratings(frame, columns=columns, shifts={"*": -1}, **ASKED).assemble()
     pd.testing.assert_frame_equal(frame, before)
-    from_file, notes = load(write_table(frame, tmp_path / "ratings.csv"), columns=columns, shift=-1, **ASKED)
+    from_file, notes = load(write_table(frame, tmp_path / "ratings.csv"), columns=columns, shifts={"*": -1}, **ASKED)
     assert dataset.identity == from_file.identity
     assert dataset.identity.startswith("ratings@")
     assert dataset.report == from_file.report == notes
@@ -172,13 +184,13 @@ def test_directions_by_criterion() -> None:
         criteria = read_ratings(frame, language="hi", **options).criteria
         return [criterion.direction for criterion in criteria]
 
-    assert directions() == ["higher", "higher"]
-    assert directions(directions={"halluc*": "lower"}) == ["lower", "higher"]
-    assert directions(direction="lower") == ["lower", "lower"]
-    assert directions(direction="lower", directions={"quality": "higher"}) == ["lower", "higher"]
+    assert directions() == ["lower", "higher"]  # METAL's criterion of that name says so
+    assert directions(directions={"halluc*": "higher"}) == ["higher", "higher"]
+    assert directions(directions={"*": "lower"}) == ["lower", "lower"]
+    assert directions(directions={"*": "lower", "quality": "higher"}) == ["lower", "higher"]
     with pytest.raises(MetalError, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"):
         directions(directions={"halucinations": "lower"})
-    with pytest.raises(MetalError, match="direction 'down': one of higher, lower"):
+    with pytest.raises(MetalError, match="`directions` 'down': one of higher, lower"):
         directions(directions={"quality": "down"})
 
 

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ COMMON_OPTIONS = frozenset({"name", "only"})
 
 # SummEval's criteria that look at the summary alone, in any release.
 OF_THE_TEXT = ("coherence", "fluency")
+
+MARK_LENGTH = 1 << 16  # bytes of a file that are searched for what marks its format
 
 FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 
@@ -111,12 +114,25 @@ class Format:
     """A readable format: what it is in a line, the function that reads it, and the options that function knows.
 
     read(path, options): options holds only names listed in `options`, and `name`. Importing the module must be quick:
-    heavy libraries are imported in the function.
+    heavy libraries are imported in the function. marks: what the format is recognized by: patterns of files, each with
+    words that all stand near the beginning of such a file.
     """
 
     summary: str
     read: Callable[[Path, Mapping[str, Any]], Draft]
     options: frozenset[str] = frozenset()
+    marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether a file or folder is of this format, by its marks."""
+        for pattern, words in self.marks:
+            files = path.glob(pattern) if path.is_dir() else [path] if fnmatchcase(path.name, pattern) else []
+            for file in files:
+                with file.open("rb") as opened:
+                    start = opened.read(MARK_LENGTH)
+                if all(word.encode() in start for word in words):
+                    return True
+        return False
 
 
 def known_formats() -> dict[str, Format]:

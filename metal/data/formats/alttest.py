@@ -156,4 +156,8 @@ def _notes(labels: Labels, again: int) -> list[str]:
     return notes
 
 
-FORMAT = Format("alternative annotator test folder: labels of people and LLMs", read)
+FORMAT = Format(
+    "alternative annotator test folder: labels of people and LLMs",
+    read,
+    marks=tuple((name, ()) for name in FILES.values()),
+)

@@ -93,4 +93,9 @@ def _add_judge(folder: Path, reading: Reading, criteria: dict[str, None]) -> Non
                 reading.rows.append((output, file.stem, judge, *score_and_reason, feedback))
 
 
-FORMAT = Format("BASSE folder: summaries, annotators and LLM judges", read, frozenset({"language"}))
+FORMAT = Format(
+    "BASSE folder: summaries, annotators and LLM judges",
+    read,
+    frozenset({"language"}),
+    (("data/*/BASSE.??.jsonl", ()),),
+)

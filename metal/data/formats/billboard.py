@@ -322,4 +322,9 @@ def _texts(file: Path, key: str) -> dict[str, str]:
     return texts
 
 
-FORMAT = Format("Billboard's released scores: a board's results folder, or the release", read, frozenset({"language"}))
+FORMAT = Format(
+    "Billboard's released scores: a board's results folder, or the release",
+    read,
+    frozenset({"language"}),
+    (("*||*.csv", ()), ("*/*||*.csv", ()), ("results/*/*||*.csv", ())),
+)

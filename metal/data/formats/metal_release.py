@@ -103,4 +103,6 @@ def _score(score: Any, criterion: str) -> tuple[float, str]:
     return read_score(score, levels, "no answer", f"unparsable: {str(score)[:40]}")
 
 
-FORMAT = Format("METAL's published JSON with human and LLM scores", read)
+FORMAT = Format(
+    "METAL's published JSON with human and LLM scores", read, marks=(("*.json", ("XLSum_ID", "Human_Scores")),)
+)

@@ -91,4 +91,9 @@ def _score(text: str, where: str) -> float:
     return score
 
 
-FORMAT = Format("MQM scores of WMT 2020 by experts, one mean per segment", read, frozenset({"language"}))
+FORMAT = Format(
+    "MQM scores of WMT 2020 by experts, one mean per segment",
+    read,
+    frozenset({"language"}),
+    (("mqm*.tsv", ("system", "seg_id")),),
+)

@@ -177,4 +177,6 @@ def _verdict(verdict: dict[str, Any]) -> tuple[float, str, str]:
         return math.nan, f"unparsable: {str(score)[:40]}", comment
 
 
-FORMAT = Format("PARIKSHA release folder: ratings by workers and GPT-4", read)
+FORMAT = Format(
+    "PARIKSHA release folder: ratings by workers and GPT-4", read, marks=(("karya_eval/round*/individual/*.tsv", ()),)
+)

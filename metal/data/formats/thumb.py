@@ -83,4 +83,6 @@ def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
     return score, "not rated" if math.isnan(score) else ""
 
 
-FORMAT = Format("THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries", read)
+FORMAT = Format(
+    "THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries", read, marks=(("*.jsonl", ("expert_annotations",)),)
+)

@@ -1,0 +1,226 @@
+"""Cells as texts: identifiers in one spelling, and answers as numbers, words, or what people write for no answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.text import first_few, plural
+
+# What people and programs write for no answer, in lower case.
+MISSING = frozenset({"na", "n/a", "nan", "none", "null", "<na>", "-", "–", "—", "?", ".", "missing", "no answer"})
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
+_NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*[-–:=.)]?\s*([^\W\d_].*)")
+
+
+def plain_text(value: Any) -> str:
+    """A cell as text: whole numbers without a point, a conversation turn by turn, lists and objects as JSON.
+
+    >>> plain_text(3.0), plain_text([{"role": "user", "content": "Hi"}])
+    ('3', 'user: Hi')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list) and value and all(isinstance(turn, Mapping) and "content" in turn for turn in value):
+        return "\n\n".join(f"{turn.get('role') or 'text'}: {plain_text(turn['content'])}" for turn in value)
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+
+
+def conversation(text: str) -> str:
+    """A text that is a JSON list of messages, turn by turn; any other as it is."""
+    if text.lstrip().startswith(("[{", "[ {")) and '"content"' in text:
+        try:
+            return plain_text(json.loads(text))
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def as_texts(column: pd.Series) -> pd.Series:
+    """The column as categories of texts; empty cells and missing values are missing."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        names = [plain_text(value) for value in column.cat.categories]
+        return _renamed(column, names)
+    if column.dtype == object:
+        column = column.map(lambda value: value if _is_missing(value) else plain_text(value)).astype("str")
+    return as_texts(column.astype("category"))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+
+
+def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
+    """The column with its categories called so; equal names become one, the empty name is missing."""
+    codes, distinct = pd.factorize(np.array([*names, ""], dtype=object))
+    empty = int(codes[-1])
+    mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.cat.codes.to_numpy()]
+    kept = np.array([name != "" for name in distinct])
+    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    categorical = pd.Categorical.from_codes(place[mapped], pd.Index(distinct[kept], dtype="str"))
+    return pd.Series(categorical, index=column.index, name=column.name)
+
+
+def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
+    """Identifiers without blanks around them and in one Unicode form (NFC), so that twins become one; said in notes."""
+    texts = as_texts(column)
+    spelled = texts.cat.categories.tolist()
+    names = [unicodedata.normalize("NFC", name.strip()) for name in spelled]
+    renamed = [f"{old!r}" for old, new in zip(spelled, names, strict=True) if old != new]
+    if renamed:
+        notes.append(
+            f"{role}: {plural(len(renamed), 'name')} with blanks around or in another Unicode form than others, "
+            f"written alike ({first_few(renamed, 3)})"
+        )
+        texts = _renamed(texts, names)
+    return texts
+
+
+@dataclass(frozen=True)
+class AnswerTexts:
+    """The distinct answers of a criterion. numbers: of each, NaN for words and what is missing.
+
+    words: spelled as most often, for each answer that is one; "" for others. missing: which stand for no answer.
+    percent: whether all were written with a percent sign.
+    """
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+    numbers: tuple[float, ...]
+    words: tuple[str, ...]
+    missing: tuple[bool, ...]
+    percent: bool = False
+
+    @property
+    def in_words(self) -> dict[str, int]:
+        """Word -> how often, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for word, count in zip(self.words, self.counts, strict=True):
+            counts[word] += count
+        del counts[""]
+        return dict(counts.most_common())
+
+
+def read_answers(counted: Mapping[str, int], missing: Collection[str], say: Any) -> AnswerTexts:
+    """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line on what was decided.
+
+    Decimal commas and percent signs are read where all answers fit; `2 Good` is the number 2 with its word. Words that
+    differ only in case, blanks or Unicode form are one.
+    """
+    texts = [unicodedata.normalize("NFKC", text).strip() for text in counted]
+    gone = [not text or text.lower() in missing for text in texts]
+    here = [text for text, absent in zip(texts, gone, strict=True) if not absent]
+    percent = bool(here) and all(text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()) for text in here)
+    if percent:
+        say("percent signs left out")
+        texts = [text.removesuffix("%").strip() for text in texts]
+    elif any(map(_WITH_COMMA.fullmatch, here)) and all(_WITH_COMMA.fullmatch(t) or _NUMBER.fullmatch(t) for t in here):
+        ambiguous = all(re.fullmatch(r"[+-]?\d{1,3},\d{3}", text) for text in here if "," in text)
+        if not ambiguous and not any("." in text for text in here):
+            say("decimal commas")
+            texts = [text.replace(",", ".") for text in texts]
+    numbers = [
+        float(text) if not absent and _NUMBER.fullmatch(text) else math.nan
+        for text, absent in zip(texts, gone, strict=True)
+    ]
+    folded = [
+        "" if absent or not math.isnan(number) else fold(text)
+        for text, number, absent in zip(texts, numbers, gone, strict=True)
+    ]
+    spelled = _usual_spelling(texts, folded, list(counted.values()))
+    alike = {spelled[key] for key, count in Counter(filter(None, folded)).items() if count > 1}
+    if alike:
+        say(f"spellings that differ in case or blanks are one answer ({first_few(sorted(alike), 3)})")
+    return AnswerTexts(
+        tuple(counted),
+        tuple(counted.values()),
+        tuple(numbers),
+        tuple(spelled.get(word, "") for word in folded),
+        tuple(gone),
+        percent,
+    )
+
+
+def _usual_spelling(texts: Iterable[str], folded: Iterable[str], counts: Iterable[int]) -> dict[str, str]:
+    best: dict[str, tuple[int, str]] = {}
+    for text, word, count in zip(texts, folded, counts, strict=True):
+        if word:
+            best[word] = max(best.get(word, (0, "")), (count, " ".join(text.split())))
+    return {word: text for word, (_, text) in best.items()}
+
+
+def fold(word: str) -> str:
+    """A word for comparing: case, blanks and dashes do not count.
+
+    >>> fold("  Strongly-Agree ")
+    'strongly agree'
+    """
+    return " ".join(re.sub(r"[\s_\-‐–]+", " ", unicodedata.normalize("NFKC", word).casefold()).split())
+
+
+def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
+    """Word -> the number before it and the rest, where every word is such and no number has two (`2 Good`)."""
+    split = {word: match for word in words if (match := _NUMBERED_WORD.fullmatch(word))}
+    values = {word: (float(match[1]), match[2].strip()) for word, match in split.items()}
+    distinct = (
+        len({value for value, _ in values.values()}) == len(values) == len({label for _, label in values.values()})
+    )
+    return values if values and len(values) == len(words) and distinct else None
+
+
+@dataclass(frozen=True)
+class Order:
+    """A known order of words, from the worst or least to the best or most. places: spelling -> place.
+
+    kind: truth, quality (the last is better whatever is asked), degree or agreement.
+    """
+
+    kind: str
+    places: Mapping[str, int]
+
+
+@lru_cache(maxsize=1)
+def known_orders() -> tuple[Order, ...]:
+    """The orders of orders.toml."""
+    with Path(__file__).with_name("orders.toml").open("rb") as file:
+        orders = tomllib.load(file)["order"]
+    return tuple(
+        Order(order["kind"], {fold(word): at for at, place in enumerate(order["words"]) for word in place.split("|")})
+        for order in orders
+    )
+
+
+def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
+    """The kind of the first known order that holds all words, and word -> rank; None where there is none.
+
+    Places without a word close up: `poor` and `good` are 0 and 1.
+
+    >>> order_of(["Good", "bad", "Medium"])
+    ('quality', {'bad': 0, 'Medium': 1, 'Good': 2})
+    """
+    for order in known_orders():
+        places = {word: order.places.get(fold(word)) for word in words}
+        if words and None not in places.values() and len(set(places.values())) == len(words):
+            return order.kind, {word: rank for rank, word in enumerate(sorted(words, key=places.__getitem__))}  # type: ignore[arg-type]
+    return None

@@ -1,0 +1,173 @@
+"""Table files as data frames, every cell as it is spelled: CSV and TSV with any separator, XLSX, JSON, JSONL, Parquet.
+
+`007` stays `007`. Columns of text files are categories, so that later work is done once for each distinct text.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.files import read_text, whole_text
+from metal.errors import DataError, UsageError
+
+ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SNIFFED = 1 << 16  # characters that the separator is guessed from
+BLOCK = 1 << 24  # bytes that are read at once; a row must fit
+WRITE_AGAIN = "Write it again"
+
+
+def is_table(path: Path) -> bool:
+    """Whether the file's name says that it is a table."""
+    return _ending(path) in ENDINGS
+
+
+def _ending(path: Path) -> str:
+    return path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+
+
+def read_frame(path: str | Path) -> pd.DataFrame:
+    """The file as a data frame; `attrs["notes"]` says what was guessed.
+
+    Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises UsageError or
+    DataError, with the row where there is one, when it cannot be read.
+    """
+    path = Path(path)
+    ending = _ending(path)
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    if ending not in ENDINGS:
+        raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
+    try:
+        if ending == ".parquet":
+            return pd.read_parquet(path)
+        if ending == ".xlsx":
+            cells = pd.read_excel(path, header=None, dtype=str, keep_default_na=False, na_values=[""])
+            return _with_header(cells, path)
+        if ending in (".json", ".jsonl"):
+            return _from_json(path, lines=ending == ".jsonl")
+        return _from_csv(path)
+    except UnicodeDecodeError as error:
+        remedy = "Save it as UTF-8; from Excel choose 'CSV UTF-8'"
+        raise DataError(path, f"not UTF-8 ({error.reason})", remedy) from None
+    except (ValueError, OSError, KeyError) as error:
+        problem = str(error).strip().splitlines()[-1:] or ["unreadable"]
+        raise DataError(path, f"not readable as {ending[1:].upper()} ({problem[0]})", WRITE_AGAIN) from None
+
+
+def _bytes(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
+
+
+def _from_csv(path: Path) -> pd.DataFrame:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    content = _bytes(path)
+    decoded = content.decode("utf-8-sig")
+    if not decoded.strip():
+        raise DataError(path, "the file is empty", "The first row names the columns")
+    separator = separator_of(decoded[:SNIFFED])
+    if decoded[0] in "\r\n":
+        content = decoded.lstrip("\r\n").encode()  # the header is the first row
+    names = _column_names(next(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator))), path)
+    if "\n" not in decoded.strip() and "\r" not in decoded.strip():
+        return pd.DataFrame(columns=names)
+    text = pa.dictionary(pa.int32(), pa.string())
+    options = {
+        "parse_options": arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
+        "convert_options": arrow.ConvertOptions(
+            column_types=dict.fromkeys(names, text), null_values=[""], strings_can_be_null=True
+        ),
+    }
+    reading = arrow.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK)
+    try:
+        table = arrow.read_csv(pa.BufferReader(content), read_options=reading, **options)
+    except pa.ArrowInvalid as error:
+        raise _uneven(path, decoded, separator, len(names), error) from None
+    frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
+    if separator != ("\t" if ".tsv" in path.name.lower() else ","):
+        frame.attrs["notes"] = [f"cells are separated by {SEPARATORS[separator]}"]
+    return _without_empty_columns(frame)
+
+
+def _uneven(path: Path, decoded: str, separator: str, columns: int, error: Exception) -> DataError:
+    """The error for the first row that has more or fewer cells than the header."""
+    rows = csv.reader(io.StringIO(decoded), delimiter=separator)
+    for number, row in enumerate(filter(None, rows), start=1):
+        if len(row) != columns:
+            problem = f"{len(row)} cells where the header names {columns} columns"
+            remedy = "Remove separators at the end of the row, or put texts that hold one in quotes"
+            return DataError(f"{path} row {number}", problem, remedy)
+    return DataError(path, f"not readable as CSV ({error})", WRITE_AGAIN)
+
+
+def separator_of(text: str) -> str:
+    """The separator that divides the first rows into the most columns, as many in each.
+
+    >>> separator_of("id;score\\na;1,5\\nb;2,0\\n")
+    ';'
+    """
+    whole_rows = text[: text.rfind("\n") + 1] or text
+
+    def columns(separator: str) -> int:
+        try:
+            rows = [row for row in csv.reader(io.StringIO(whole_rows), delimiter=separator) if row][:50]
+        except csv.Error:
+            return 0
+        widths = [len(row) for row in rows]
+        return widths[0] if 2 * widths.count(widths[0]) > len(widths) else 0
+
+    return max(SEPARATORS, key=columns)
+
+
+def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
+    """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects stay as they are."""
+
+    def parse(text: str, place: str) -> Any:
+        try:
+            return json.loads(text, parse_int=str, parse_float=str, parse_constant=lambda name: None)
+        except (json.JSONDecodeError, RecursionError) as error:
+            problem = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            kind = "JSONL" if lines else "JSON"
+            raise DataError(place, f"not readable as {kind} ({problem})", "Each rating is one JSON object") from None
+
+    text = whole_text(_bytes(path).decode("utf-8-sig")) if path.suffix == ".gz" else whole_text(read_text(path))
+    if lines and not text.lstrip().startswith("["):
+        numbered = ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+        records = [parse(line, f"{path} line {number}") for number, line in numbered]
+    else:
+        records = parse(text, str(path))
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise DataError(path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]')
+    return pd.DataFrame(records)
+
+
+def _with_header(cells: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The frame whose first row holds the names of the columns."""
+    if cells.empty:
+        raise DataError(path, "the file is empty", "The first row names the columns")
+    names = _column_names(cells.iloc[0].fillna("").tolist(), path)
+    return _without_empty_columns(cells.iloc[1:].reset_index(drop=True).set_axis(names, axis=1))
+
+
+def _column_names(header: Sequence[str], path: Path) -> list[str]:
+    """The names without blanks around them; columns without a name are called after their place."""
+    names = [str(name).strip() or f"column {place}" for place, name in enumerate(header, start=1)]
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(path, f"two columns are called {name!r}", "Rename one of them")
+    return names
+
+
+def _without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    unnamed = [name for name in frame if str(name).startswith("column ") and frame[name].isna().all()]
+    return frame.drop(columns=unnamed)

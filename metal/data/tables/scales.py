@@ -1,0 +1,318 @@
+"""The criteria of a table: what its answers mean as scores, on which scale, and which end of it is better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.ratings import row_of
+from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale
+from metal.data.tables.cells import MISSING, AnswerTexts, as_texts, fold, numbered_words, order_of, read_answers
+from metal.data.text import first_few, plural
+from metal.errors import DataError, UnknownName, UsageError
+
+MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
+MOST_LABELS, MOST_OF_ITEMS = 1000, 100  # more labels, or more than this and than a third of the answers: free text
+NO_ANSWER = "no answer"
+PER_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
+# Names of what one would rather not find, unless they speak of its absence.
+_WORSE = re.compile(r"halluc|toxic|error|mistake|problem|harm|bias|offens|inconsisten|contradict|hate|violat|incorrect")
+_ABSENCE = re.compile(r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack")
+
+
+def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> list[Criterion]:
+    """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing answers.
+
+    options: `missing`, texts that stand for no answer besides MISSING; and of each criterion, by name or pattern,
+    those of PER_CRITERION. Raises DataError for words among numbers, words of no known order and free text, UsageError
+    and UnknownName for options that do not fit.
+    """
+    names = list(tidy["criterion"].cat.categories)
+    chosen = {name: _chosen(name, names, options) for name in names}
+    missing = MISSING | {str(text).strip().lower() for text in options.get("missing") or ()}
+    column = tidy["score"]
+    if not is_numeric_dtype(column) or column.dtype == bool:
+        column = as_texts(column)
+    of_criterion = tidy["criterion"].cat.codes.to_numpy()
+    scores = np.full(len(tidy), np.nan)
+    criteria = []
+    for code, name in enumerate(names):
+        rows = np.flatnonzero(of_criterion == code)
+        scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
+        criteria.append(_criterion(name, scale, chosen[name].get("directions")))
+    notes += _about_directions(criteria, chosen)
+    tidy["score"] = scores
+    answered = ~np.isnan(scores)
+    reason = tidy["reason"].astype(object) if "reason" in tidy else pd.Series("", index=tidy.index, dtype=object)
+    tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
+    return criteria
+
+
+# ---------------------------------------------------------------- options of a criterion
+
+
+def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of one criterion. Raises UnknownName for a pattern that fits no criterion, since a misspelt one would
+    turn a criterion round without a word.
+    """
+    chosen = {}
+    for option in PER_CRITERION:
+        patterns: Mapping[str, Any] = options.get(option) or {}
+        for pattern in patterns:
+            if not any(fnmatchcase(criterion, pattern) for criterion in names):
+                raise UnknownName(f"`{option}`: criterion", pattern, names)
+        fitting = [value for pattern, value in sorted(patterns.items(), key=_stars) if fnmatchcase(name, pattern)]
+        if fitting:
+            chosen[option] = fitting[0]
+    for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
+        if chosen.get(option, allowed[0]) not in allowed:
+            raise UsageError(f"`{option}` {chosen[option]!r}: one of {', '.join(allowed)}")
+    return chosen
+
+
+def _stars(item: tuple[str, Any]) -> tuple[int, int]:
+    return item[0].count("*"), -len(item[0])  # the pattern that says most comes first
+
+
+def levels_from(value: Any) -> tuple[Level, ...]:
+    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), {0: "Bad"} or pairs. Raises UsageError.
+
+    >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
+    True
+    """
+    if not isinstance(value, str):
+        pairs = value.items() if isinstance(value, Mapping) else value
+        return tuple(Level(float(number), str(label)) for number, label in pairs)
+    if "<" in value:
+        return tuple(Level(float(place), label.strip()) for place, label in enumerate(value.split("<")))
+    levels = []
+    for part in filter(None, value.split(",")):
+        number, _, label = part.partition("=")
+        try:
+            levels.append(Level(float(number), label.strip() or number.strip()))
+        except ValueError:
+            remedy = 'write "Bad<Good" or NUMBER=LABEL, e.g. "0=Bad,1=Medium,2=Good"'
+            raise UsageError(f"`levels={part!r}`: {remedy}") from None
+    return tuple(levels)
+
+
+_TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*")
+
+
+def _range(value: Any) -> tuple[float, float]:
+    """Two ends, from `0-100`, `0..100` or a pair. Raises UsageError."""
+    match = _TWO_ENDS.fullmatch(value) if isinstance(value, str) else None
+    try:
+        low, high = (float(match[1]), float(match[2])) if match else map(float, value)
+    except (TypeError, ValueError):
+        raise UsageError(f"`ranges` {value!r}: write the two ends, e.g. 0-100") from None
+    return low, high
+
+
+# ---------------------------------------------------------------- scales
+
+
+def _scale_of(
+    column: pd.Series, name: str, chosen: Mapping[str, Any], missing: Iterable[str], notes: list[str], where: Path
+) -> tuple[Scale, np.ndarray[Any, Any]]:
+    """The scale of one criterion and its scores, NaN for no answer."""
+
+    def say(line: str) -> None:
+        notes.append(f"{name}: {line}")
+
+    shift = float(chosen.get("shifts", 0))
+    if is_numeric_dtype(column):
+        scores = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+        scores[np.isin(scores, [float(text) for text in missing if _is_number(text)])] = np.nan
+        return _scale(name, np.unique(scores[~np.isnan(scores)]) + shift, chosen), scores + shift
+    codes = column.cat.codes.to_numpy()
+    counts = np.bincount(codes + 1, minlength=len(column.cat.categories) + 1)[1:]
+    used = np.flatnonzero(counts)
+    names = column.cat.categories.tolist()
+    texts = {names[at]: int(counts[at]) for at in used.tolist()}
+    answers = read_answers(texts, set(missing), say)
+    gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
+    if gone:
+        listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
+        say(f"{plural(sum(gone.values()), 'missing answer')} ({listed})")
+
+    def place_of(word: str) -> str:
+        at = used[answers.words.index(word)]
+        return row_of(where, int(column.index[int((codes == at).argmax())]))
+
+    if answers.in_words:
+        scale, by_answer = _worded(name, answers, chosen, place_of, say)
+    else:
+        by_answer = np.array(answers.numbers) + shift
+        if answers.percent:
+            chosen = {"ranges": (0, 100), **chosen}
+        scale = _scale(name, np.unique(by_answer[~np.isnan(by_answer)]), chosen)
+    by_code = np.full(len(counts) + 1, np.nan)  # the last stands for an empty cell, whose code is -1
+    by_code[used] = by_answer
+    return scale, by_code[codes]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _worded(
+    name: str,
+    answers: AnswerTexts,
+    chosen: Mapping[str, Any],
+    place_of: Callable[[str], str],
+    say: Callable[[str], None],
+) -> tuple[Scale, np.ndarray[Any, Any]]:
+    """Scale and scores of answers in words: levels named in options, METAL's, numbers with words, or a known order."""
+    words = answers.in_words
+    numbers = [number for number in answers.numbers if not np.isnan(number)]
+    answered = sum(words.values()) + sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if x == x)
+    if len(words) > MOST_LABELS or (len(words) > MOST_OF_ITEMS and 3 * len(words) > answered):
+        remedy = 'Name the column that holds scores: `columns={"score": COLUMN}`'
+        problem = f"{len(words):,} different texts as scores of {name}, such as {_shown(next(iter(words)))}: free text"
+        raise DataError(place_of(next(iter(words))), problem, remedy)
+    measure = chosen.get("measures", "ordinal")
+    if chosen.get("levels"):
+        levels = levels_from(chosen["levels"])
+        by_word = {fold(level.label): level.value for level in levels} | {f"{x.value:g}": x.value for x in levels}
+        for word in words:
+            if fold(word) not in by_word:
+                shown = ", ".join(level.shown for level in levels)
+                problem = f"label {_shown(word)} of {name} is not in `levels`"
+                raise DataError(place_of(word), problem, f"Add it to {shown}")
+        return Scale(chosen.get("measures", "nominal" if measure == "nominal" else "ordinal"), levels), np.array(
+            [
+                by_word[fold(word)] if word else by_word.get(f"{number:g}", np.nan)
+                for word, number in zip(answers.words, answers.numbers, strict=True)
+            ]
+        )
+    coded = _coded(name, words, numbers)
+    if coded is None and numbers:
+        word = next(iter(words))
+        remedy = f"Leave missing scores empty or say `missing={[word]}`; name all labels with `levels`"
+        raise DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
+    if coded is None and measure != "nominal":
+        listed = first_few([_shown(word) for word in words], 5)
+        problem = f"answers in words whose order METAL does not know ({listed})"
+        remedy = (
+            f"Say it: `levels={ {name: 'WORST<...<BEST'} }`, or `measures={ {name: 'nominal'} }` where they have none"
+        )
+        raise DataError(f"{place_of(next(iter(words)))}, {name}", problem, remedy)
+    if coded is None:
+        labels = sorted(words)
+        coded = {label: (float(code), label) for code, label in enumerate(labels)}
+    levels = _two_or_more(coded)
+    if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
+        levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
+    if measure != "nominal":
+        say(f"in words, taken as {' < '.join(level.label for level in levels)}")
+    by_word = {word: value for word, (value, _) in coded.items()}
+    scores = [by_word.get(word, number) for word, number in zip(answers.words, answers.numbers, strict=True)]
+    return Scale(measure, levels), np.array(scores)
+
+
+def _shown(word: str) -> str:
+    return repr(word if len(word) <= 40 else f"{word[:39]}…")
+
+
+def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dict[str, tuple[float, str]] | None:
+    """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None where none fits."""
+    ours = metal_levels(name)
+    by_label = {fold(level.label): level for level in ours}
+    if all(fold(word) in by_label for word in words) and {level.value for level in ours} >= set(numbers):
+        return {word: (by_label[fold(word)].value, by_label[fold(word)].label) for word in words}
+    numbered = numbered_words(words)
+    if numbered is not None:
+        values = [value for value, _ in numbered.values()]
+        if not numbers or min(values) <= min(numbers) <= max(numbers) <= max(values):
+            return numbered | {f"{x:g}": (x, f"{x:g}") for x in numbers if x not in values}
+    order = order_of(words) if not numbers else None
+    if order is None:
+        return None
+    kind, places = order
+    if len(places) == 1:
+        return {word: (0.0, word) for word in places}
+    labels = [level.label for level in ours] if kind == "truth" and len(ours) == len(places) else list(places)
+    return {word: (float(place), labels[place]) for word, place in places.items()}
+
+
+def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+    """The levels in order; a scale has at least two answers, also where all raters always gave the same one."""
+    levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))
+    return levels if len(levels) > 1 else (*levels, Level(levels[0].value + 1, "(other)"))
+
+
+def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -> Scale:
+    """The scale of scores in numbers: as named in options, METAL's where they fit, else the levels that occur."""
+    measure = chosen.get("measures", "")
+    if chosen.get("ranges"):
+        return Scale("interval", (), *_range(chosen["ranges"]))
+    if chosen.get("levels"):
+        return Scale(measure or "ordinal", levels_from(chosen["levels"]))
+    ours = metal_levels(name)
+    if not measure and ours and set(values.tolist()) <= {level.value for level in ours}:
+        return metal_criterion(metal_name(name)).scale
+    whole_numbers = np.equal(np.mod(values, 1), 0).all() and 2 <= len(values) <= MOST_LEVELS
+    if not whole_numbers or measure == "interval":
+        return Scale("interval")
+    return Scale(measure or "ordinal", tuple(Level(float(value), f"{value:g}") for value in values))
+
+
+# ---------------------------------------------------------------- METAL's criteria, and directions
+
+
+def metal_name(name: str) -> str:
+    """METAL's criterion of that name or label, in any case, also in the singular; "" for others."""
+    folded = fold(name).rstrip("s")
+    return next((ours for ours in METAL_CRITERIA if fold(ours).rstrip("s") == folded), "")
+
+
+def metal_levels(name: str) -> tuple[Level, ...]:
+    """The levels of METAL's criterion of that name; none for others."""
+    return metal_criterion(metal_name(name)).scale.levels if metal_name(name) else ()
+
+
+def _criterion(name: str, scale: Scale, direction: Direction | None) -> Criterion:
+    ours = metal_name(name)
+    order = order_of([level.label for level in scale.levels])
+    if order and order[0] == "quality":  # bad < good, also of hallucinations
+        criterion = Criterion(name, scale)
+    elif ours and metal_criterion(ours).scale.values == scale.values:
+        criterion = replace(metal_criterion(ours), name=name, scale=scale)
+    else:
+        criterion = Criterion(name, scale, guessed_direction(name))
+    return replace(criterion, direction=direction) if direction else criterion
+
+
+def guessed_direction(name: str) -> Direction:
+    """METAL's direction of the criterion, or `lower` for a name of something one would rather not find."""
+    if metal_name(name):
+        return metal_criterion(metal_name(name)).direction
+    folded = fold(name)
+    return "lower" if _WORSE.search(folded) and not _ABSENCE.search(folded) else "higher"
+
+
+def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Which scores are taken for better, and why."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for criterion in criteria:
+        by_option = "directions" in chosen[criterion.name]
+        why = "METAL's criterion" if metal_name(criterion.name) else "by its name"
+        if by_option or criterion.direction != guessed_direction(criterion.name):
+            why = "as told" if by_option else "by its labels"
+        elif criterion.direction == "higher" and not metal_name(criterion.name):
+            why = "assumed; `directions` changes it"
+        reasons.setdefault((criterion.direction, why), []).append(criterion.name)
+    return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]

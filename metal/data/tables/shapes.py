@@ -1,0 +1,303 @@
+"""Which column plays which role, and the shape of a table: a rating, a rater or a criterion per row or column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype, union_categoricals
+
+from metal.data.tables.cells import MISSING, as_texts, fold, order_of, read_answers
+from metal.data.text import first_few
+from metal.errors import DataError, UsageError
+
+# role: the names of columns that play it, compared in lower case without blanks, dashes and underscores
+GUESSES: Mapping[str, tuple[str, ...]] = {
+    "rater": (
+        "rater",
+        "raterid",
+        "annotator",
+        "annotatorid",
+        "worker",
+        "workerid",
+        "judge",
+        "evaluator",
+        "user",
+        "userid",
+    ),
+    "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
+    "criterion": ("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute"),
+    "language": ("language", "lang", "locale", "langcode", "languagecode"),
+    "source": ("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
+    "generator": ("generator", "system", "model", "sys", "systemid", "modelname"),
+    "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "id"),
+    "kind": ("kind", "ratertype", "ratingtype", "raterkind"),
+    "group": ("group", "ratergroup"),
+    "reason": ("reason", "missingreason"),
+    "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
+    "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext"),
+    "source_text": ("sourcetext", "passage", "prompt", "article", "input", "messages", "conversation", "question"),
+    "reference": ("reference", "ref", "referencetext", "gold", "goldanswer"),
+}
+COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
+_ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
+_NO_ANSWERS = re.compile(
+    r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no)s?$"
+)
+_RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
+MODEL = re.compile(
+    r"gpt|claude|gemini|palm|llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|bard|vicuna|\bo[134](-|$)",
+    re.IGNORECASE,
+)
+METRIC = re.compile(
+    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b", re.IGNORECASE
+)
+_CRITERION = re.compile(
+    r"fluen|coheren|relevan|consisten|adequa|accura|helpful|faithful|halluc|gramma|toxic|overall|quality|informat|"
+    r"correct|accept|readab|harm|safe|clar|factual|complete|problem|style|natural|useful",
+    re.IGNORECASE,
+)
+_TEMPLATE = re.compile(r"\{(rater|criterion)\}")
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """Where an answer stands in a wide table: its column, whose it is and on what ("" where a column says it)."""
+
+    column: str
+    rater: str = ""
+    criterion: str = ""
+    comment: str = ""
+
+
+def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
+    """One rating per row, columns named by role; the index is the row in the file.
+
+    options: `columns` {role: column}; `wide`, the columns that hold answers, as patterns with * or as a template
+    such as `{rater}_{criterion}`. Without them both are guessed from names and cells, and said in notes.
+    Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
+    """
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
+    patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
+    places = _places_named(frame, patterns, where)
+    roles = _roles(frame, [place.column for place in places], options, where)
+    long = "score" in roles and "rater" in roles
+    if not patterns and not long:
+        places = _places_guessed(frame, roles, where)
+        roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
+    if patterns and "rater" in roles:  # so the columns are not people: what they hold is criteria
+        places = [AnswerColumn(p.column, criterion=p.rater or p.criterion, comment=p.comment) for p in places]
+    notes.append(_shape(roles, places))
+    named = {column: role for role, column in roles.items()}
+    unread = [c for c in frame.columns if c not in {*named, *(x for p in places for x in (p.column, p.comment))}]
+    if unread:
+        notes.append(f"columns not read: {first_few(unread, 12)}")
+    if not places:
+        return frame[list(named)].rename(columns=named)
+    return _stacked(frame, named, places)
+
+
+def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
+    """The line that says how the table was read."""
+    columns = f"columns read: {', '.join(f'{role} from {column!r}' for role, column in roles.items())}"
+    if not places:
+        return f"one rating per row; {columns}"
+    raters, criteria = any(place.rater for place in places), any(place.criterion for place in places)
+    if not raters and not criteria:
+        return f"one rating per row; {columns}, score from {places[0].column!r}"
+    each = "rater and criterion" if raters and criteria else "rater" if raters else "criterion"
+    listed = first_few([place.column for place in places], 8)
+    return f"one column per {each} (`wide`): {listed}; {columns}"
+
+
+def columns_of(frame: pd.DataFrame) -> str:
+    """For messages: the columns there are."""
+    return f"Columns found: {', '.join(frame.columns)}"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_\-]+", "", name.lower())
+
+
+def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
+    """{role: column}: as named in the options, else by the names of the columns."""
+    roles: dict[str, str] = dict(options.get("columns") or {})
+    for role, column in roles.items():
+        if role not in GUESSES:
+            raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
+        if column not in frame:
+            raise DataError(where, f"no column {column!r}", columns_of(frame))
+    plain = {_plain(column): column for column in frame.columns}
+    for role, guesses in GUESSES.items():
+        if role in roles or (wide and role == "score"):
+            continue
+        free = [column for column in map(plain.get, guesses) if column and column not in {*roles.values(), *wide}]
+        if free:
+            roles[role] = free[0]
+    if wide and any(_TEMPLATE.search(pattern) for pattern in [options.get("wide") or ""] if isinstance(pattern, str)):
+        roles.pop("rater", None)
+    return _without_misfits(frame, roles, options)
+
+
+def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    """The roles without guesses that the cells refute: long texts are no criterion, language or id."""
+    named = options.get("columns") or {}
+
+    def long_texts(role: str) -> bool:
+        texts = as_texts(frame[roles[role]]).cat.categories.tolist()
+        sentences = [text for text in texts if len(text) > 40 and (" " in text or not text.isascii())]
+        return 2 * len(sentences) > len(texts)
+
+    for role in ("criterion", "language", "output", "source", "generator"):
+        if role in roles and role not in named and not is_numeric_dtype(frame[roles[role]]) and long_texts(role):
+            column = roles.pop(role)
+            text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(role, "")
+            if text_role and text_role not in roles:
+                roles[text_role] = column
+    if (
+        "score" in roles
+        and "score" not in named
+        and not is_numeric_dtype(frame[roles["score"]])
+        and long_texts("score")
+    ):
+        column = roles.pop("score")  # `answer` may be what was rated
+        roles.setdefault("text", column)
+    return roles
+
+
+# ---------------------------------------------------------------- columns that hold answers
+
+
+def _places_named(frame: pd.DataFrame, patterns: Iterable[str], where: Path) -> list[AnswerColumn]:
+    """The columns that match, each as a rater's, or as its template says. Raises DataError where none does."""
+    places: dict[str, AnswerColumn] = {}
+    for pattern in patterns:
+        template = _template(pattern) if _TEMPLATE.search(pattern) else None
+        for column in frame.columns:
+            match = template.fullmatch(column) if template else None
+            if match:
+                parts = match.groupdict("")
+                places[column] = AnswerColumn(column, parts.get("rater", ""), parts.get("criterion", ""))
+            elif not template and fnmatchcase(column, pattern):
+                places[column] = AnswerColumn(column, rater=column)
+    if patterns and not places:
+        raise DataError(where, f"no column matches `wide={list(patterns)}`", columns_of(frame))
+    return [_with_comment(place, frame) for place in places.values()]
+
+
+def _template(pattern: str) -> re.Pattern[str]:
+    parts = _TEMPLATE.split(pattern)
+    return re.compile("".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
+
+
+def _with_comment(place: AnswerColumn, frame: pd.DataFrame) -> AnswerColumn:
+    """The place with the column of its comments: `fluency_comment`, or for `ling_rating` also `ling_reasoning`."""
+    stems = {place.column.lower(), _without_end(place.column).lower()}
+    wanted = {f"{stem}{gap}{word}" for stem in stems for gap in ("_", " ", "-", ".") for word in COMMENTS}
+    wanted |= {f"{stem}_{end}_{word}" for stem in stems for end in _ENDS for word in COMMENTS}
+    comment = next((column for column in frame.columns if column.lower() in wanted), "")
+    return AnswerColumn(place.column, place.rater, place.criterion, comment)
+
+
+def _without_end(column: str) -> str:
+    """`ling_rating` -> `ling`; a name that is nothing else stays."""
+    return re.sub(rf"(.)[\s_\-.]({'|'.join(_ENDS)})$", r"\1", column, flags=re.IGNORECASE)
+
+
+def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) -> list[AnswerColumn]:
+    """The columns that hold answers, where no column does for all. Raises DataError where there are none."""
+    taken = set(roles.values())
+    columns = [column for column in frame.columns if column not in taken and _holds_answers(frame[column])]
+    if "rater" in roles and columns and ("criterion" not in roles or len(columns) == 1):
+        names = ["" if "criterion" in roles else _without_end(column) for column in columns]
+        places = [AnswerColumn(column, criterion=name) for column, name in zip(columns, names, strict=True)]
+        return [_with_comment(place, frame) for place in places]
+    raters = "score" not in roles or all(_RATER.fullmatch(column) or MODEL.search(column) for column in columns)
+    if "rater" not in roles and len(columns) > 1 and raters:
+        return [_with_comment(place, frame) for place in _grid(columns)]
+    missing = next(role for role in ("rater", "score") if role not in roles)
+    remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
+    raise DataError(where, f"no column for the {missing}", remedy)
+
+
+def _holds_answers(column: pd.Series) -> bool:
+    """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
+    if _NO_ANSWERS.search(str(column.name).lower()) or not column.notna().any():
+        return False
+    if is_numeric_dtype(column):
+        return column.nunique() <= 101 or bool(column.dropna().mod(1).ne(0).any())
+    counts = as_texts(column).value_counts()
+    counts = counts[counts > 0]
+    if len(counts) > 5000 or counts.index.str.len().max() > 40:
+        return False
+    answers = read_answers({str(text): int(n) for text, n in counts.items()}, MISSING, lambda line: None)
+    words = answers.in_words
+    numbers = sum(not np.isnan(number) for number in answers.numbers)
+    if words:
+        return not numbers and order_of(words) is not None
+    whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
+    return numbers > 0 and not whole_ids
+
+
+def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
+    """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
+    halves: list[Callable[[str, str], tuple[str, str, str]]] = [str.partition, str.rpartition]
+    for gap in ("__", "_", ".", ":", "/", " ", "-"):
+        for divide in halves:
+            pairs = [(left, right) for left, middle, right in (divide(column, gap) for column in columns) if middle]
+            left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+            complete = len(pairs) == len(columns) and len(left) * len(right) == len(columns)
+            if not complete or min(len(left), len(right)) < 1 or max(len(left), len(right)) == 1:
+                continue
+            raters_left = _raters_among(left) - _raters_among(right) >= 0
+            raters, criteria = (0, 1) if raters_left else (1, 0)
+            if len({pair[raters] for pair in pairs}) > 1 and (len(left) > 1 < len(right) or _one_sided(left, right)):
+                return [
+                    AnswerColumn(column, pair[raters], "" if fold(pair[criteria]) in _ENDS else pair[criteria])
+                    for column, pair in zip(columns, pairs, strict=True)
+                ]
+    if all(_CRITERION.search(column) for column in columns):
+        return [AnswerColumn(column, criterion=_without_end(column)) for column in columns]
+    return [AnswerColumn(column, rater=column) for column in columns]
+
+
+def _one_sided(left: Iterable[str], right: Iterable[str]) -> bool:
+    """Whether the one part that all names share is a criterion or a word such as `score`."""
+    shared = next(iter(left)) if len(list(left)) == 1 else next(iter(right))
+    return bool(_CRITERION.search(shared)) or fold(shared) in _ENDS
+
+
+def _raters_among(names: Iterable[str]) -> float:
+    """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
+    votes = [bool(_RATER.fullmatch(n) or MODEL.search(n)) - bool(_CRITERION.search(n)) for n in names]
+    return sum(votes) / max(len(votes), 1)
+
+
+def _stacked(frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[AnswerColumn]) -> pd.DataFrame:
+    """The answers of all places below each other, with the columns that play a role. Empty cells were not asked."""
+    rows = np.tile(np.arange(len(frame)), len(places))
+    tidy = frame[list(named)].rename(columns=dict(named)).iloc[rows]
+    tidy["score"] = _end_to_end([frame[place.column] for place in places])
+    for role in ("rater", "criterion"):
+        names = [getattr(place, role) for place in places]
+        if any(names):
+            codes, distinct = pd.factorize(np.array(names, dtype=object))
+            tidy[role] = pd.Categorical.from_codes(np.repeat(codes, len(frame)), pd.Index(distinct, dtype="str"))
+    if any(place.comment for place in places):
+        empty = pd.Series(None, index=frame.index, dtype="str")
+        tidy["comment"] = _end_to_end([frame[place.comment] if place.comment else empty for place in places])
+    return tidy[tidy["score"].notna()]
+
+
+def _end_to_end(columns: Sequence[pd.Series]) -> Any:
+    if all(is_numeric_dtype(column) and column.dtype != bool for column in columns):
+        return np.concatenate([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns])
+    return union_categoricals([as_texts(column) for column in columns])

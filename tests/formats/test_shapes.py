@@ -1,0 +1,211 @@
+"""Tables as people have them: the same ratings in every shape; what is odd is read rightly or said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metal
+from metal.auditing.check import lint
+from metal.data.dataset import Dataset
+from metal.errors import MetalError
+
+LABELS = {0: "Bad", 1: "Medium", 2: "Good"}
+
+
+def random_ratings(seed: int) -> pd.DataFrame:
+    """Ratings of some outputs by three people and a judge, on two of METAL's criteria; some were never asked for."""
+    random = np.random.default_rng(seed)
+    rows = [
+        (f"p{source:03d}", system, f"p{source:03d}/{system}", criterion, rater, int(random.integers(levels)))
+        for source in range(random.integers(4, 9))
+        for system in ("1.1", "1.10")
+        for criterion, levels in (("task_quality", 3), ("hallucinations", 2))
+        for rater in ("A1", "A2", "A3", "gpt-4")
+        if random.random() < 0.9
+    ]
+    columns = ["source", "generator", "output", "criterion", "rater", "score"]
+    return pd.DataFrame(rows, columns=columns).assign(language="hi")
+
+
+def in_words(ratings: pd.DataFrame) -> pd.DataFrame:
+    yes = ratings["criterion"] == "hallucinations"
+    words = ratings["score"].map(LABELS).where(~yes, ratings["score"].map({0: "No", 1: "yes"}))
+    return ratings.assign(score=words)
+
+
+def by_rater(ratings: pd.DataFrame) -> pd.DataFrame:
+    keys = ["language", "source", "generator", "output", "criterion"]
+    return ratings.pivot(index=keys, columns="rater", values="score").reset_index()
+
+
+def by_criterion(ratings: pd.DataFrame) -> pd.DataFrame:
+    keys = ["language", "source", "generator", "output", "rater"]
+    return ratings.pivot(index=keys, columns="criterion", values="score").reset_index()
+
+
+def by_both(ratings: pd.DataFrame) -> pd.DataFrame:
+    wide = ratings.assign(both=ratings["rater"] + "_" + ratings["criterion"])
+    return wide.pivot(index=["language", "source", "generator", "output"], columns="both", values="score").reset_index()
+
+
+def excel(frame: pd.DataFrame, path: Path) -> None:
+    """As a spreadsheet of a country with decimal commas saves it."""
+    frame.astype(str).replace("nan", "").to_csv(path, index=False, sep=";", encoding="utf-8-sig")
+
+
+SHAPES: dict[str, Any] = {
+    "long.csv": lambda ratings, path: ratings.to_csv(path, index=False),
+    "words.csv": lambda ratings, path: in_words(ratings).to_csv(path, index=False),
+    "raters.csv": lambda ratings, path: by_rater(ratings).to_csv(path, index=False),
+    "criteria.csv": lambda ratings, path: by_criterion(ratings).to_csv(path, index=False),
+    "both.csv": lambda ratings, path: by_both(ratings).to_csv(path, index=False),
+    "raters.xlsx": lambda ratings, path: by_rater(ratings).to_excel(path, index=False),
+    "words.xlsx": lambda ratings, path: in_words(ratings).to_excel(path, index=False),
+    "semicolons.csv": lambda ratings, path: excel(by_criterion(ratings), path),
+    "tabs.tsv": lambda ratings, path: ratings.to_csv(path, index=False, sep="\t"),
+    "array.json": lambda ratings, path: ratings.to_json(path, orient="records"),
+    "lines.jsonl": lambda ratings, path: by_both(ratings).to_json(path, orient="records", lines=True),
+    "typed.parquet": lambda ratings, path: by_criterion(ratings).to_parquet(path),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_reads_back_the_same_ratings(shape: str, tmp_path: Path) -> None:
+    for seed in range(5):
+        ratings = random_ratings(seed)
+        SHAPES[shape](ratings, tmp_path / shape)
+        dataset = metal.read(tmp_path / shape)
+        expected = metal.read(ratings, name=shape.split(".")[0])
+        pd.testing.assert_frame_equal(plain(dataset), plain(expected))
+        assert dataset.criteria == expected.criteria
+        assert dataset.criteria["hallucinations"].direction == "lower"
+        assert dataset.raters["gpt-4"].kind == "llm"
+
+
+def plain(dataset: Dataset) -> pd.DataFrame:
+    table = dataset.ratings.astype(dict.fromkeys(("output", "source", "generator", "rater", "criterion"), str))
+    return (
+        table[["output", "source", "generator", "criterion", "rater", "score"]]
+        .sort_values(["output", "criterion", "rater"])
+        .reset_index(drop=True)
+    )
+
+
+def read(tmp_path: Path, text: str, name: str = "ratings.csv", **options: Any) -> Dataset:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return metal.read(tmp_path / name, **options)
+
+
+HEAD = "id,rater,score\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,score,rater,score\na,1,x,2\n", "two columns are called 'score'"),
+        (HEAD + "a,x,1,\nb,x,2\n", "row 2: 4 cells where the header names 3 columns"),
+        (HEAD + "a,x,1\na,y,true\n", "row 3: score 'true' among numbers"),
+        (HEAD + "a,x,[1]\na,y,[2]\n", "order METAL does not know"),
+        (HEAD + "a,x,2026-01-02\na,y,2026-01-03\n", "order METAL does not know"),
+        (HEAD + 'a,x,"1,234"\na,y,"2,345"\n', "order METAL does not know"),  # thousands, or decimals?
+        (HEAD + "".join(f"{n},x,the answer is {n} because\n" for n in range(101)), "101 different texts.*free text"),
+        ("id,score\na,1\n", "no column for the rater"),
+    ],
+)
+def test_what_cannot_be_read_rightly_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(MetalError, match=message):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "scores", "note"),
+    [
+        ("id;rater;score\na;x;1,5\na;y;2\n", [1.5, 2], "decimal commas"),
+        (HEAD + "a,x,90%\na,y,5%\n", [90, 5], "percent signs left out"),
+        (HEAD + "a,x,Good\na,y, good\nb,y,BAD\nb,x,good\n", [1, 1, 0, 1], "taken as BAD < good"),
+        (HEAD + "a,x,5 - Strongly agree\na,y,1 - Strongly disagree\nb,y,3\n", [5, 1, 3], "Strongly disagree < 3 <"),
+        (HEAD + "a,x,NA\na,y,n/a\nb,x,?\nb,y,4\nc,x,-\nc,y,5\n", [None, None, None, 4, None, 5], "4 missing answers"),
+        (HEAD + "a,x,अच्छा\na,y,खराब\n", [1, 0], "खराब < अच्छा"),
+        (HEAD + "a,x,२\na,y,1\n", [2, 1], ""),
+    ],
+)
+def test_answers_as_people_write_them(tmp_path: Path, text: str, scores: list[float], note: str) -> None:
+    dataset = read(tmp_path, text)
+    assert dataset.ratings["score"].astype(object).where(dataset.ratings["score"].notna(), None).tolist() == scores
+    assert any(note in line for line in dataset.report)
+    assert (dataset.ratings["reason"] != "").tolist() == [score is None for score in scores]
+
+
+def test_names_keep_their_spelling_and_twins_are_one(tmp_path: Path) -> None:
+    twins = (
+        "item_id,system,annotator,score\n001,1.1,a,1\n1,1.10, a,2\n1,1.1,caf\u00e9,1\n1,1.1,b,2\n1,1.10,cafe\u0301,2\n"
+    )
+    dataset = read(tmp_path, twins)
+    assert set(dataset.sources) == {"001", "1"}
+    assert {output.generator for output in dataset.outputs.values()} == {"1.1", "1.10"}
+    assert set(dataset.raters) == {"a", "b", "café"}
+    assert any("rater: 2 names with blanks around or in another Unicode form" in line for line in dataset.report)
+    dataset = read(tmp_path, HEAD + "a,Ann,1\na,ann,2\n")
+    assert [finding.code for finding in lint(dataset)] == ["alike-names"]
+
+
+def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
+    rows = "".join(f"o{n},x,{score}\n" for n, score in enumerate([1, 2, 3, 4, 5, 33, -1, -999]))
+    messages = {finding.code: finding.message for finding in lint(read(tmp_path, HEAD + rows))}
+    assert "-999 (1 time), -1 (1 time), 33 (1 time) among scores from 1 to 5" in messages["far-levels"]
+    assert "every output is its own source" in messages["own-sources"]
+    assert "far-levels" not in {f.code for f in lint(read(tmp_path, HEAD + rows, missing="-1,-999,33"))}
+
+
+def test_a_criterion_that_is_good_where_all_others_are_bad() -> None:
+    random = np.random.default_rng(0)
+    rows = [
+        (f"o{item}", criterion, rater, int(np.clip(round(sign * quality + 3 + random.normal() / 3), 1, 5)))
+        for item, quality in enumerate(random.normal(size=60))
+        for criterion, sign in (("fluency", 1), ("clarity", 1), ("blandness", -1))
+        for rater in "xy"
+    ]
+    frame = pd.DataFrame(rows, columns=["id", "criterion", "rater", "score"]).assign(language="en")
+    codes = {finding.code: finding.message for finding in lint(metal.read(frame))}
+    assert codes["opposite-criterion"].startswith("blandness: good where all other criteria are bad")
+    codes = {finding.code: "" for finding in lint(metal.read(frame, directions={"blandness": "lower"}))}
+    assert "opposite-criterion" not in codes
+
+
+def test_conversations_and_texts_for_ids(tmp_path: Path) -> None:
+    turns = '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]'
+    dataset = read(tmp_path, f'[{{"messages": {turns}, "A1": 1, "A2": 2, "gpt-4": 1}}]', "chats_hindi.json")
+    assert next(iter(dataset.sources.values())).text == "user: Hi\n\nassistant: Yo"
+    assert dataset.languages == ("hi",)
+    assert "no column for ids: sources and outputs are told apart by source_text" in dataset.report
+
+
+def test_one_id_under_several_systems_or_languages_is_the_source(tmp_path: Path) -> None:
+    dataset = read(tmp_path, "item,system,annotator,lang,score\n1,s,a,EN,1\n1,t,a,english,2\n1,s,a,hi,1\n")
+    assert set(dataset.sources) == {"en/1", "hi/1"}
+    assert set(dataset.outputs) == {"en/1/s", "en/1/t", "hi/1/s"}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("path", "ratings", "languages", "criteria"),
+    [
+        ("pariksha/karya_eval/round1/individual/hindi_ratings_output_indi_just.tsv", 3396, 1, 3),
+        ("mlqe-mixtral/metal_table.csv", 4208, 6, 1),
+        ("memerag-ext/ratings.csv", 6760, 5, 1),
+        ("truthfulqa-multi/ratings.csv", 4500, 5, 2),
+        ("estonian-dialogues/ratings.csv", 1016, 1, 2),
+        ("mushroom/ratings.csv.gz", 23346, 14, 3),
+        ("pariksha", 15690, 5, 3),
+        ("basse", 35325, 1, 5),
+        ("billboard/results/cnndm", 41600, 1, 1),
+    ],
+)
+def test_real_data_by_the_path_alone(reference: Path, path: str, ratings: int, languages: int, criteria: int) -> None:
+    dataset = metal.read(reference / path)
+    assert (len(dataset.ratings), len(dataset.languages), len(dataset.criteria)) == (ratings, languages, criteria)
