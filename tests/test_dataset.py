@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +21,10 @@ from metal.data.dataset import (
     Card,
     Dataset,
     assemble,
+    dataset_to_change,
     load_dataset,
     people_named,
+    read_run,
     save_dataset,
     update_dataset,
     with_ratings,
@@ -28,7 +33,7 @@ from metal.data.files import read_json, read_jsonl
 from metal.data.ratings import facts_from
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
-from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.errors import MetalError, UnknownName, UsageError
 
 TOML = """
 name = "small"
@@ -262,24 +267,102 @@ def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: P
     with pytest.raises(MetalError, match="not replaced"):
         save_dataset(dataset, foreign, force=True)
     assert (foreign / "letter.txt").read_text() == "dear"
-    assert not list(tmp_path.glob(".*"))
+    assert [path.name for path in tmp_path.glob(".*")] == [".small.lock"]
 
 
-def test_a_folder_that_is_replaced_while_it_is_read_is_read_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    find, seen = ratings_files.find_ratings, []
+@pytest.fixture
+def restless(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Dataset]:
+    """What a writer that never rests puts in the folder's place: each time while a reader is between two files, unless
+    it has to wait for the reader.
+    """
+    one = load_dataset(folder)
+    (folder / "ratings.csv").write_text((folder / "ratings.csv").read_text().replace("A1", "B1"))
+    (folder / "raters.jsonl").write_text((folder / "raters.jsonl").read_text().replace("A1", "B1"))
+    two, find, written = load_dataset(folder), ratings_files.find_ratings, []
 
-    def replaced_meanwhile(place: Path) -> Path:
-        seen.append(place)
-        if len(seen) == 1:
-            os.replace(folder, folder.with_name("old"))
-            shutil.copytree(folder.with_name("old"), folder)
-            raise DataError(place, "half of it is of another state", "")
+    def find_ratings(place: Path) -> Path:
+        handle = os.open(folder, os.O_RDONLY)
+        with suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_UN)
+            assert len(written) < 9, "this reader would never end"
+            written.append((one, two)[len(written) % 2])
+            save_dataset(written[-1], folder, force=True)
+        os.close(handle)
         return find(place)
 
-    monkeypatch.setattr("metal.data.dataset.ratings_files.find_ratings", replaced_meanwhile)
-    assert len(load_dataset(folder).ratings) == len(load_dataset(folder.with_name("old")).ratings)
+    monkeypatch.setattr("metal.data.dataset.ratings_files.find_ratings", find_ratings)
+    return written
+
+
+def test_old_and_new_files_never_mix_and_a_reader_comes_to_its_end(folder: Path, restless: list[Dataset]) -> None:
+    read = load_dataset(folder)
+    assert len(restless) == 2  # then the writer has to wait
+    assert read.digest == restless[-1].digest
+
+
+def test_the_same_of_a_run(folder: Path, restless: list[Dataset]) -> None:
+    raters, facts, _ = read_run(folder)
+    assert len(restless) == 2
+    assert {rater.rater for rater in raters} == set(facts["rater"])
+
+
+def test_a_folder_that_is_replaced_is_there_at_any_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace_and_look(one: Path, other: Path) -> None:
+        rename(one, other)
+        assert folder.is_dir()
+
+    rename = os.replace
+    monkeypatch.setattr(os, "replace", replace_and_look)
+    before = folder.stat().st_ino
+    save_dataset(load_dataset(folder), folder, force=True)
+    assert folder.stat().st_ino != before
+
+
+def test_where_folders_cannot_be_exchanged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader who comes in the instant without the folder waits for it."""
+    dataset = load_dataset(folder)
+    monkeypatch.setattr("ctypes.CDLL", lambda _: None)
+    save_dataset(dataset, folder, force=True)
+    assert load_dataset(folder).digest == dataset.digest
+    old = folder.with_name(f".small.{os.getpid()}.old")
+    folder.rename(old)
+    monkeypatch.setattr("metal.data.files.time.sleep", lambda _: shutil.copytree(old, folder))
+    assert load_dataset(folder).digest == dataset.digest
+
+
+def test_the_lock_lies_beside_the_dataset(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """For any user who may write there; it stays the same file."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    before = os.umask(0o077)
+    try:
+        update_dataset(load_dataset(folder), folder)
+    finally:
+        os.umask(before)
+    lock = (folder.parent / ".small.lock").stat()
+    assert stat.S_IMODE(lock.st_mode) == 0o666
+    update_dataset(load_dataset(folder), folder)
+    assert (folder.parent / ".small.lock").stat().st_ino == lock.st_ino
+    assert not list(temporary.iterdir())
+    with pytest.raises(UsageError, match="no such dataset folder"), dataset_to_change(folder.with_name("typo")):
+        pass
+    assert not list(folder.parent.glob(".typo*"))
+
+
+def test_what_is_secret_stays_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replaced folder keeps its rights; until then nobody else can look into the new one."""
+    folder.chmod(0o750)
+    (folder / "key").touch(0o600)
+    rights = []
+    write = ratings_files.write_facts
+    monkeypatch.setattr(
+        ratings_files, "write_facts", lambda facts, path: (rights.append(path.parent.stat()), write(facts, path))
+    )
+    update_dataset(load_dataset(folder), folder)
+    modes = [stat.S_IMODE(each.st_mode) for each in (*rights, folder.stat(), (folder / "key").stat())]
+    assert modes == [0o700, 0o750, 0o600]
 
 
 def test_what_a_killed_process_left_is_cleared_and_nothing_is_lost(folder: Path) -> None:
@@ -381,7 +464,7 @@ def test_an_update_keeps_what_else_lies_there(folder: Path) -> None:
     assert (folder / "prompts" / "more.txt").read_text() == "more"
     assert (folder / "notes.txt").read_text() == "new"
     assert (folder / "link").readlink() == Path("prompts/mine.txt")
-    assert [path.name for path in folder.parent.iterdir()] == ["small"]
+    assert sorted(path.name for path in folder.parent.iterdir()) == [".small.lock", "small"]
 
 
 def test_an_update_through_a_link_changes_what_it_points_to(folder: Path) -> None:
@@ -390,7 +473,7 @@ def test_an_update_through_a_link_changes_what_it_points_to(folder: Path) -> Non
     update_dataset(load_dataset(link), link, {"notes.txt": b"new"})
     assert link.is_symlink()
     assert (folder / "notes.txt").read_text() == "new"
-    assert sorted(path.name for path in folder.parent.iterdir()) == ["link", "small"]
+    assert sorted(path.name for path in folder.parent.iterdir()) == [".small.lock", "link", "small"]
 
 
 def test_a_folder_can_be_updated_from_inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,7 +519,7 @@ def test_a_write_that_fails_changes_nothing(
     with pytest.raises(OSError, match="disk full"):
         write(dataset, folder.with_name(name))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert [path.name for path in folder.parent.iterdir()] == ["small"]
+    assert {path.name for path in folder.parent.iterdir()} <= {".small.lock", "small"}
 
 
 def run_folder(folder: Path, raters: str, facts: str) -> Path:

@@ -109,8 +109,8 @@ def annotate_export(
     )
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
-    from metal.data.dataset import load_dataset, update_dataset
-    from metal.data.files import check_new, new_folder, one_writer
+    from metal.data.dataset import dataset_to_change, update_dataset
+    from metal.data.files import check_new, new_folder
     from metal.genie.gold_questions import SIDES, side_of
     from metal.genie.leaderboard.output_scores import sources_chosen
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
@@ -125,8 +125,7 @@ def annotate_export(
         notes.append(text)
         say(text)
 
-    with one_writer(dataset):
-        before = load_dataset(dataset)
+    with dataset_to_change(dataset) as before:
         loaded, shown, rubrics = choose_template(
             before,
             dataset,
@@ -234,8 +233,7 @@ def annotate_import(
     off the scale and people who answer twice differently, UnknownName for an unknown criterion.
     """
     from metal.building import forms
-    from metal.data.dataset import load_dataset
-    from metal.data.files import one_writer
+    from metal.data.dataset import dataset_to_change
     from metal.running.annotating import import_answers
 
     if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):
@@ -243,8 +241,7 @@ def annotate_import(
             f"`platform` {platform!r} is not a name for a platform; small letters, digits, - and _, e.g. prolific"
         )
     dataset = Path(data)
-    with one_writer(dataset):
-        loaded = load_dataset(dataset)
+    with dataset_to_change(dataset) as loaded:
         contents = ((Path(file).name, Path(file).read_bytes()) for file in files)
         answers, notes = forms.read_all(contents, loaded.criteria, platform)
         return import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)

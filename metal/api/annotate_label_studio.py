@@ -54,9 +54,9 @@ def annotate_push_label_studio(
     from metal.data.files import one_writer, recover
 
     dataset = Path(data)
+    recover(dataset.resolve())
+    tasks = tasks_handed_out(dataset)
     with one_writer(dataset):
-        recover(dataset.resolve())
-        tasks = tasks_handed_out(dataset)
         folder = Path(export) if export else Path("runs") / f"{dataset.resolve().name}-label-studio"
         files = label_studio_campaign.read_export(folder)
         projects = label_studio_campaign.read_projects(files, shared=shared)
@@ -110,13 +110,11 @@ def annotate_pull_label_studio(
     from metal.building.crowdsourcing.label_studio import LabelStudio
     from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch
     from metal.building.forms import label_studio
-    from metal.data.dataset import load_dataset
-    from metal.data.files import one_writer
+    from metal.data.dataset import dataset_to_change
     from metal.running.annotating import import_answers
 
     dataset = Path(data)
-    with one_writer(dataset):
-        loaded = load_dataset(dataset)
+    with dataset_to_change(dataset) as loaded:
         campaign = LabelStudioCampaign.open(dataset, name)
         server = LabelStudio(url or campaign.settings.url)
         _warn_of_plain(server.url, say)

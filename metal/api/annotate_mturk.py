@@ -265,8 +265,7 @@ def annotate_pull_mturk(
         read_rejection,
     )
     from metal.building.crowdsourcing.schedule import now
-    from metal.data.dataset import load_dataset
-    from metal.data.files import one_writer, recover
+    from metal.data.dataset import dataset_to_change
     from metal.running.annotating import import_answers
 
     if expire and extend:
@@ -274,9 +273,7 @@ def annotate_pull_mturk(
     sums = dict(map(read_bonus, bonus))
     reasons = dict(map(read_rejection, reject))
     dataset = Path(data)
-    with one_writer(dataset):
-        recover(dataset.resolve())
-        loaded = load_dataset(dataset)
+    with dataset_to_change(dataset) as loaded:
         campaign = MTurkCampaign.open(dataset, name)
         environment = campaign.settings.environment
         production = environment == "production"

@@ -116,8 +116,8 @@ async def judge_async(
     Baselines need no network: majority, random, lexical.
 
     Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
-    `resume` and pays for nothing twice; the same call with more judges, prompts, criteria or languages asks only
-    what is new. `metal.audit(DATASET, RUN)` puts the judges beside the people.
+    `resume` and pays again for no more than the calls in flight at a power cut; the same call with more judges,
+    prompts, criteria or languages asks only what is new. `metal.audit(DATASET, RUN)` puts the judges beside the people.
 
     `batch` sends the same calls through the provider's batch service: half the price, an answer within a day. Ctrl-C
     leaves the batches with the provider; `resume` goes on, and `metal.judge_cancel(RUN)` cancels them and keeps what

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import Names, Option, StrPath, documented
 from metal.api.read import NOWHERE, as_dataset, load
-from metal.data.files import one_writer
 from metal.errors import MetalError, UsageError
 from metal.raters.metrics import Item, extra_of, find_metric, is_built_in, known_metrics, scored
 
@@ -61,8 +60,6 @@ def score(
 
     Returns the run: its folder, ratings, and what came of each metric. Raises UnknownName, UsageError, MissingExtra.
     """
-    from contextlib import ExitStack
-
     from metal.raters.metrics.dataset_scores import with_metric_score
     from metal.running import scoring
 
@@ -79,20 +76,17 @@ def score(
         raise UsageError("`into` writes into a dataset folder; these data have none")
     shown = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)
     run = Path(out) if out else Path("runs") / f"{shown.resolve().name}-scores"
-    with ExitStack() as stack:
-        if not into:
-            stack.enter_context(one_writer(run))
-        dataset = with_metric_score(inputs.dataset)
-        place: scoring.Place = (
-            scoring.DatasetFolder(shown, dataset, force=force)
-            if into
-            else scoring.RunFolder(run, dataset, shown, force=force)
+    dataset = with_metric_score(inputs.dataset)
+    place: scoring.Place = (
+        scoring.DatasetFolder(shown, dataset, force=force)
+        if into
+        else scoring.RunFolder(run, dataset, shown, force=force)
+    )
+    if from_file:
+        return scoring.score_from_file(
+            Path(from_file), name, direction or "higher", signature, dataset, place, force=force
         )
-        if from_file:
-            return scoring.score_from_file(
-                Path(from_file), name, direction or "higher", signature, dataset, place, force=force
-            )
-        return scoring.score(scoring.find_metrics(metric), name, dataset, place, force=force, progress=progress)
+    return scoring.score(scoring.find_metrics(metric), name, dataset, place, force=force, progress=progress)
 
 
 MOST_TEXTS = 200  # outputs of a dataset that a metric is tried on

@@ -25,7 +25,7 @@ from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset
 from metal.data.dataset_lines import numbered_records, rater_record, read_output, read_raters, text_record
-from metal.data.files import new_file, new_folder, one_writer, read_json, recover, whole_text, write_jsonl
+from metal.data.files import new_file, new_folder, of_one_state, one_writer, read_json, recover, whole_text, write_jsonl
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
 
@@ -60,13 +60,11 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     A dataset that has changed since the last version, or has no history yet, becomes a new version; where the folder
     cannot be written, the new version is not recorded. Raises UsageError for a version the board never had.
     """
-    recover(folder)
-    files = _files(folder)
-    base = load_dataset(folder)
-    entries, recorded, digest = read_history(folder), True, _digest(folder, base)
+    files, base, entries, digest = of_one_state(folder, lambda: _read(folder))
+    recorded = True
     if not entries or entries[-1].digest != digest:
         try:
-            base, entries = _note_data(folder, base if _files(folder) == files else None, files)
+            base, entries = _note_data(folder, base, files)
         except OSError:
             entries, recorded = (*entries, _entry(entries, digest)), False
     at = len(entries) if version is None else version
@@ -74,6 +72,11 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     if wanted != entries[-1].digest:
         base = load_dataset(folder / BOARD / "data" / wanted)
     return OpenBoard(folder, base, entries, at, recorded)
+
+
+def _read(folder: Path) -> tuple[dict[str, tuple[int, ...]], Dataset, tuple[Entry, ...], str]:
+    files, base = _files(folder), load_dataset(folder)
+    return files, base, read_history(folder), _digest(folder, base)
 
 
 def _files(folder: Path) -> dict[str, tuple[int, ...]]:
@@ -183,16 +186,13 @@ def _entry(entries: Sequence[Entry], digest: str) -> Entry:
     return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), "data", digest)
 
 
-def _note_data(
-    folder: Path, base: Dataset | None, files: Mapping[str, tuple[int, ...]]
-) -> tuple[Dataset, tuple[Entry, ...]]:
+def _note_data(folder: Path, base: Dataset, files: Mapping[str, tuple[int, ...]]) -> tuple[Dataset, tuple[Entry, ...]]:
     """The dataset as it is now, and the history with a version for it, whose files are copied.
 
     base: the dataset read from `files`, so that it is not read twice while they are still the same.
     """
     with one_writer(folder):
-        recover(folder)
-        if base is None or _files(folder) != files:
+        if _files(folder) != files:
             base = load_dataset(folder)
         entries = read_history(folder)
         digest = _digest(folder, base)

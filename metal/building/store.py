@@ -80,6 +80,7 @@ def note_given(dataset: Path, assignments: Sequence[Assignment], form: str, seed
     folder = dataset / FOLDER
     folder.mkdir(exist_ok=True)
     with new_file(folder / KEY) as partial:
+        partial.touch(0o600)  # before anything is in it
         partial.write_text(key, encoding="ascii")
     tasks = {str(entry["task"]): entry for entry in _lines(folder / TASKS, ("task",))}
     for assignment in assignments:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,11 +33,11 @@ from metal.data.dataset_lines import (
     read_source,
     text_record,
 )
-from metal.data.files import copy_others, new_folder, one_writer, read_toml, recover, write_jsonl
+from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source
 from metal.data.text import plural
-from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError
 
 
 @dataclass(frozen=True)
@@ -224,33 +225,28 @@ def load_dataset(folder: str | Path) -> Dataset:
     A folder that another command replaces meanwhile is read again: its parts must be of one state.
     """
     folder = Path(folder)
-    while True:
-        before = _which(folder)
-        try:
-            dataset = _load(folder)
-        except (MetalError, OSError):
-            if before == _which(folder):
-                raise
-        else:
-            if before == _which(folder):
-                return dataset
+    return of_one_state(folder, lambda: _load(folder))
 
 
-def _which(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from another one of its name; None where there is none."""
-    try:
-        about = folder.stat()
-    except OSError:
-        return None
-    return about.st_ino, about.st_ctime_ns
+@contextmanager
+def dataset_to_change(folder: Path) -> Iterator[Dataset]:
+    """The dataset, which no other command changes meanwhile; no lock is left beside what is none."""
+    recover(folder.resolve())
+    _card_path(folder)
+    with one_writer(folder):
+        yield load_dataset(folder)
 
 
-def _load(folder: Path) -> Dataset:
-    recover(folder)
+def _card_path(folder: Path) -> Path:
     card_path = folder / "dataset.toml"
     if not card_path.is_file():
         problem = "not a dataset folder, dataset.toml is missing" if folder.is_dir() else "no such dataset folder"
         raise UsageError(f"{folder}: {problem} (make one with `metal.read(...).save(folder)`)")
+    return card_path
+
+
+def _load(folder: Path) -> Dataset:
+    card_path = _card_path(folder)
     card, criteria, extra = _read_card(read_toml(card_path), card_path)
     where = ratings_files.find_ratings(folder)
     sources = (read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl"))
@@ -284,13 +280,12 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     path = Path(path)
     if not path.is_dir():
         raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
-    where = ratings_files.find_ratings(path)
+    added, more, where = read_run(path)
     raters = dict(dataset.raters)
-    for rater in read_raters(path):
+    for rater in added:
         if raters.setdefault(rater.rater, rater) != rater:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
-    more = ratings_files.read_facts(where)
     criteria = dict(dataset.criteria)
     if METRIC_SCORE.name in more["criterion"].cat.categories:
         criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
@@ -304,6 +299,16 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         raise DataError(where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once")
     table = ratings.join(facts, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
     return replace(dataset, criteria=criteria, raters=raters, ratings=table)
+
+
+def read_run(folder: Path) -> tuple[list[Rater], pd.DataFrame, Path]:
+    """The raters of a run folder and their ratings, of one state; and the ratings' file, for messages."""
+
+    def read() -> tuple[list[Rater], pd.DataFrame, Path]:
+        where = ratings_files.find_ratings(folder)
+        return read_raters(folder), ratings_files.read_facts(where), where
+
+    return of_one_state(folder, read)
 
 
 def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
@@ -329,7 +334,11 @@ def save_dataset(
 
     files: {path in the folder: content} of further files. Raises UsageError when the folder exists.
     """
-    with new_folder(Path(folder), force=force) as partial:
+    target = Path(folder)
+    with ExitStack() as held:
+        if (target / "dataset.toml").is_file():
+            held.enter_context(one_writer(target))
+        partial = held.enter_context(new_folder(target, force=force))
         _write(dataset, partial, files or {})
 
 

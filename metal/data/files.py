@@ -1,24 +1,26 @@
 """Files and folders: JSON, JSON Lines and TOML read with the place of a fault; folders that METAL writes.
 
-A folder is written as a whole or not at all, and never over something that is not METAL's own. JSON may hold half of a
-surrogate pair (`"\\ud800"`), which no UTF-8 file can; it becomes U+FFFD on the way in.
+A folder is written as a whole or not at all, and never over something that is not METAL's own. It is read as a whole:
+files from before and after another process replaced it never mix. JSON may hold half of a surrogate pair (`"\\ud800"`),
+which no UTF-8 file can; it becomes U+FFFD on the way in.
 """
 
 from __future__ import annotations
 
 import glob
-import hashlib
 import json
 import os
 import shutil
-import tempfile
+import time
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from metal.errors import DataError, UsageError
+
+Read = TypeVar("Read")
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -127,13 +129,22 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def recover(folder: Path) -> None:
-    """Remove what a killed process left beside `folder`; if it died while replacing it, put the old folder back."""
+    """Remove what a killed process left beside `folder`; if it died while replacing it, put the old folder back.
+
+    Where a living one is replacing it this moment, wait for it.
+    """
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.*"):
         _, process, ending = left.name.rsplit(".", 2)
-        if ending not in ("part", "old") or not process.isdigit() or _alive(int(process)):
+        if ending not in ("part", "old") or not process.isdigit():
             continue
-        if ending == "old" and not folder.exists():
-            os.replace(left, folder)
+        if _alive(int(process)):
+            for _ in range(100 if ending == "old" else 0):
+                if folder.exists():
+                    break
+                time.sleep(0.01)
+        elif ending == "old" and not folder.exists():
+            with suppress(OSError):  # another reader was first
+                os.replace(left, folder)
         else:
             shutil.rmtree(left, ignore_errors=True)
 
@@ -177,21 +188,85 @@ def check_new_file(path: Path, *, force: bool = False) -> None:
 def new_folder(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> Iterator[Path]:
     """A folder to fill; it becomes `folder` only when the block ends well (see check_new)."""
     check_new(folder, force=force, marks=marks)
-    partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    target = folder.resolve()
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    target.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
+    partial.mkdir(0o700 if target.exists() else 0o777)
     try:
         yield partial
-        if folder.exists():
-            old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-            os.replace(folder, old)
-            os.replace(partial, folder)
-            shutil.rmtree(old, ignore_errors=True)
+        check_new(folder, force=force, marks=marks)  # another process may have been faster
+        if target.exists():
+            shutil.copymode(target, partial)
+            with _held(target, "LOCK_EX"):
+                _exchange(target, partial)
         else:
-            os.replace(partial, folder)
+            os.replace(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _exchange(folder: Path, partial: Path) -> None:
+    """Two folders change places: in one step, or where the system cannot with an instant without `folder`."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # it is Linux's
+        here, exchange = -100, 2
+        if not ctypes.CDLL(None).renameat2(here, os.fsencode(folder), here, os.fsencode(partial), exchange):
+            return
+    old = partial.with_suffix(".old")
+    os.replace(folder, old)
+    os.replace(partial, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _held(folder: Path, how: str) -> Iterator[None]:
+    """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; not where none can be locked."""
+    handle = None
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        while handle is None or not os.path.samestat(os.fstat(handle), folder.stat()):
+            if handle is not None:
+                os.close(handle)
+            handle = os.open(folder, os.O_RDONLY)
+            fcntl.flock(handle, getattr(fcntl, how))
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
+    """What `read` makes of the files of a folder; it is called again when the folder was replaced, or a file in it.
+
+    From the third time on whoever wants to replace the folder has to wait, so that a reader comes to its end.
+    """
+    target, attempt = folder.resolve(), 0
+    while True:
+        attempt += 1
+        with _held(target, "LOCK_SH") if attempt > 2 else nullcontext():
+            before = _state(target)
+            recover(target)
+            try:
+                result = read()
+            except Exception:  # old and new files together can fail in any way
+                if before == _state(target):
+                    raise
+            else:
+                if before == _state(target):
+                    return result
+
+
+def _state(folder: Path) -> tuple[int, int] | None:
+    """What changes when a folder is replaced, or a file in it; None where there is none."""
+    try:
+        about = folder.stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_ctime_ns
 
 
 def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
@@ -215,13 +290,13 @@ def check_outside(folder: Path) -> None:
 def one_writer(folder: Path) -> Iterator[None]:
     """One process at a time reads `folder` to replace it; others wait. The lock ends with the process, however it ends.
 
-    A process that holds it can take it again.
+    A process that holds it can take it again. Its file stays beside the folder, for whoever may write there.
     """
     import filelock
 
-    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
-    place = Path(tempfile.gettempdir()) / f"metal-{os.getuid() if hasattr(os, 'getuid') else 0}-{name}.lock"
-    with filelock.FileLock(place, is_singleton=True):
+    target = folder.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(target.with_name(f".{target.name}.lock"), mode=0o666, is_singleton=True):
         yield
 
 

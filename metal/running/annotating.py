@@ -95,9 +95,9 @@ def import_answers(
 ) -> ImportReport:
     """Check answers, and write the dataset with their ratings: the one way in, for files and for platforms.
 
-    dataset: its folder; hold `folders.one_writer` of it since before `loaded` was read from there. notes: on the
-    answers, e.g. how many were left out. group: of raters who are new. Nothing is written if anything is wrong, or in
-    a dry run. Raises UsageError if no tasks were handed out; other errors: see `check_answers`.
+    dataset: its folder, from where `dataset_to_change` gave `loaded`. notes: on the answers, e.g. how many were left
+    out. group: of raters who are new. Nothing is written if anything is wrong, or in a dry run. Raises UsageError if no
+    tasks were handed out; other errors: see `check_answers`.
     """
     from metal.building.answers import ambiguous, check_answers, turned
     from metal.building.store import (

@@ -20,8 +20,8 @@ from metal.building.generate import (
     references,
 )
 from metal.building.store import read_tasks
-from metal.data.dataset import Dataset, load_dataset, update_dataset
-from metal.data.files import check_outside, one_writer, whole_text
+from metal.data.dataset import Dataset, dataset_to_change, load_dataset, update_dataset
+from metal.data.files import check_outside, whole_text
 from metal.data.languages import sides
 from metal.data.records import Output
 from metal.data.tokens import ENCODING, count_text, load_encoding
@@ -88,11 +88,10 @@ class GenerateJob(Job):
 
     def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Add the outputs to the dataset; what it holds besides stays."""
-        with one_writer(self.folder):
-            return self._add_to_dataset(out)
+        with dataset_to_change(self.folder) as dataset:  # as it is now: a run takes its time
+            return self._add_to_dataset(dataset, out)
 
-    def _add_to_dataset(self, out: Path) -> Mapping[str, CallStatistics]:
-        dataset = load_dataset(self.folder)  # as it is now: a run takes its time
+    def _add_to_dataset(self, dataset: Dataset, out: Path) -> Mapping[str, CallStatistics]:
         index = index_journal(self.plan, out / JOURNAL) if self.plan.models else None
         tallies = index.statistics if index else {}
         fresh = self._fresh(dataset, index)

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 import tomli_w
 
-from metal.data.dataset import Dataset, concat_facts, load_dataset, update_dataset, with_parts
-from metal.data.dataset_lines import rater_record, read_raters
+from metal.data.dataset import Dataset, concat_facts, dataset_to_change, read_run, update_dataset, with_parts
+from metal.data.dataset_lines import rater_record
 from metal.data.files import (
     check_new,
     check_outside,
@@ -27,7 +27,7 @@ from metal.data.files import (
     write_jsonl,
 )
 from metal.data.ratings import FACTS, tidy_facts
-from metal.data.ratings_files import find_ratings, read_facts, write_facts
+from metal.data.ratings_files import find_ratings, write_facts
 from metal.data.records import METRIC_SCORE, Rater
 from metal.data.tables.files import read_frame
 from metal.errors import UsageError
@@ -38,14 +38,15 @@ from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import manifest
 
 COMMAND = "score"
+_ADDED = "another command added {} meanwhile; its scores were kept. Run this again with `force=True` to replace them"
 
 
 class RunFolder:
-    """run.toml, raters.jsonl, ratings.parquet of metrics over a dataset. The caller holds the folder's lock."""
+    """run.toml, raters.jsonl, ratings.parquet of metrics over a dataset; held only while a metric's scores join."""
 
     def __init__(self, folder: Path, dataset: Dataset, dataset_folder: Path, *, force: bool) -> None:
         """Raises UsageError when something else is there, or scores of another dataset; force: it is replaced."""
-        self.folder, self.dataset, self.dataset_folder = folder, dataset, dataset_folder
+        self.folder, self.dataset, self.dataset_folder, self.anew = folder, dataset, dataset_folder, force
         self.scores: dict[str, Scores] = {}
         recover(folder)
         if (folder / "dataset.toml").is_file():
@@ -62,24 +63,33 @@ class RunFolder:
         first = str(about.get("settings", {}).get("dataset", ""))
         if first != _text(self.dataset_folder) and Path(first).resolve() != self.dataset_folder.resolve():
             raise UsageError(f"{self.folder} has scores of {first}; give another `out`, or `force=True` to replace it")
-        facts = read_facts(find_ratings(self.folder))
-        return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in read_raters(self.folder)}
+        raters, facts, _ = read_run(self.folder)
+        return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in raters}
 
     def earlier(self, name: str) -> Scores | None:
         """What the rater of this name has said before, as far as it is to be kept."""
         return self.scores.get(name)
 
     def add(self, scores: Scores) -> Scores:
-        """Write a metric's scores in place of its earlier ones."""
-        self.scores[scores.rater.rater] = scores
-        raters = [each.rater for each in self.scores.values()]
-        settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
-        about = manifest(COMMAND, self.dataset, [Path(_text(self.dataset_folder))], settings, settings["metrics"])
-        with new_folder(self.folder, force=True, marks=("run.toml",)) as partial:
-            (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-            write_jsonl(partial / "raters.jsonl", map(rater_record, raters))
-            facts = tidy_facts(concat_facts([each.facts for each in self.scores.values()]))
-            write_facts(facts, partial / "ratings.parquet")
+        """Write a metric's scores in place of its earlier ones, beside what other commands have added meanwhile."""
+        with one_writer(self.folder):
+            name = scores.rater.rater
+            before = self.scores.get(name)
+            if not self.anew and (self.folder / "run.toml").is_file():
+                self.scores = self._read()
+            now = self.scores.get(name)
+            if now and now.rater not in (scores.rater, before and before.rater):
+                raise UsageError(f"{self.folder}: {_ADDED.format(name)}")
+            self.anew = False
+            self.scores[name] = scores
+            raters = [each.rater for each in self.scores.values()]
+            settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
+            about = manifest(COMMAND, self.dataset, [Path(_text(self.dataset_folder))], settings, settings["metrics"])
+            with new_folder(self.folder, force=True, marks=("run.toml",)) as partial:
+                (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+                write_jsonl(partial / "raters.jsonl", map(rater_record, raters))
+                facts = tidy_facts(concat_facts([each.facts for each in self.scores.values()]))
+                write_facts(facts, partial / "ratings.parquet")
         return scores
 
 
@@ -97,8 +107,8 @@ class DatasetFolder:
 
     def add(self, scores: Scores) -> Scores:
         """Add a metric's scores to those that the dataset has by now. Returns all of them."""
-        with one_writer(self.folder):
-            now = metric_scores.with_metric_score(load_dataset(self.folder))
+        with dataset_to_change(self.folder) as now:
+            now = metric_scores.with_metric_score(now)
             name = scores.rater.rater
             complete = all(output in now.outputs for output in scores.outputs)
             if not complete or metric_scores.with_digest(scores.rater, now, scores.outputs) != scores.rater:
@@ -120,10 +130,7 @@ class DatasetFolder:
         if not metric_scores.changed(scores.rater, earlier, now):
             return metric_scores.together(earlier, scores, now)
         if not self.force:
-            raise UsageError(
-                f"{self.folder}: another command added {scores.rater.rater} meanwhile; its scores were kept. "
-                "Run this again with `force=True` to replace them"
-            )
+            raise UsageError(f"{self.folder}: {_ADDED.format(scores.rater.rater)}")
         return metric_scores.in_place_of(earlier, scores, now)
 
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from metal.data import ratings_files
-from metal.data.dataset import Dataset
-from metal.data.dataset_lines import read_raters
+from metal.data.dataset import Dataset, read_run
 from metal.data.files import read_toml
 from metal.data.records import Rater
 from metal.errors import UsageError
@@ -43,12 +41,16 @@ class RatingsRun:
     @cached_property
     def raters(self) -> Mapping[str, Rater]:
         """The judges or metrics, by name, with what was sent to them and what they said of themselves."""
-        return {rater.rater: rater for rater in read_raters(self.folder)}
+        return {rater.rater: rater for rater in self._parts[0]}
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
         """One row per rating: output, criterion, rater, score, reason where there is none, comment."""
-        return ratings_files.read_facts(ratings_files.find_ratings(self.folder))
+        return self._parts[1]
+
+    @cached_property
+    def _parts(self) -> tuple[list[Rater], pd.DataFrame, Path]:
+        return read_run(self.folder)
 
     def __repr__(self) -> str:
         written = (self.folder / "raters.jsonl").is_file()

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_criterion, read_raters
-from metal.data.files import new_file, new_folder
+from metal.data.files import new_file, new_folder, of_one_state
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Manifest, Rater
 from metal.data.text import name
@@ -66,6 +66,10 @@ class Run:
 
         Raises UsageError when it is no run of this kind, DataError when a part of it cannot be used.
         """
+        return of_one_state(folder, lambda: cls._read(folder, name))
+
+    @classmethod
+    def _read(cls, folder: Path, name: str) -> Self:
         about = read_manifest(folder, cls.command)
         need_files(folder, ("raters.jsonl", "warnings.txt"), cls.command)
         tables = {

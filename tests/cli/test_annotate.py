@@ -242,7 +242,7 @@ def test_ratings_of_any_format_and_what_else_lies_there(people: Metal) -> None:
     assert {path.name for path in (own / "annotation").iterdir()} == {
         "key", "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv", "rounds.jsonl"
     }  # fmt: skip
-    assert not list(people.cwd.glob(".mine*"))
+    assert [path.name for path in people.cwd.glob(".mine*")] == [".mine.lock"]
 
 
 def test_no_ratings_yet(people: Metal) -> None:

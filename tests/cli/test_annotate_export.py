@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import stat
 import tomllib
 import zipfile
 from collections import Counter
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.building.store import read_given, read_tasks
+from metal.building.store import note_given, read_given, read_tasks
 from metal.data.dataset import Dataset, load_dataset, save_dataset
 from metal.genie.leaderboard.output_scores import sources_chosen
 from tests.cli.conftest import SECRETS
@@ -55,6 +56,20 @@ def test_nothing_tells_who_wrote_what(people: Metal, form: str) -> None:
     assert "Not chosen." not in full
     assert max(map(len, done.out.splitlines())) <= 80
     assert ("README.txt there" in done.out) == (form in ("label-studio", "mturk", "crowd-csv"))
+
+
+def test_the_key_of_tasks_is_its_owners_alone(people: Metal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From before it is written."""
+    modes, write = [], Path.write_text
+
+    def write_text(path: Path, *rest: str, **more: str) -> int:
+        if ".key." in path.name:
+            modes.append(stat.S_IMODE(path.stat().st_mode))
+        return write(path, *rest, **more)
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    note_given(people.cwd / "mine", [], "html", 0, "secret")
+    assert [*modes, stat.S_IMODE((people.cwd / "mine/annotation/key").stat().st_mode)] == [0o600, 0o600]
 
 
 def test_three_people_a_language_rate_everything(people: Metal) -> None:

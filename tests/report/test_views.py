@@ -17,12 +17,13 @@ from metal.auditing import judging
 from metal.cli.analyses import audit
 from metal.cli.datasets import describe
 from metal.data import text
-from metal.data.dataset import Dataset
+from metal.data.dataset import Card, Dataset
 from metal.data.formats import read as read_draft
 from metal.data.records import Criterion, Estimate, Level, Rater, Scale
 from metal.errors import DataError
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Column
+from metal.runs.parts import need_files
 from metal.runs.run import write_page
 from metal.show.audit.disagreements import pack
 from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
@@ -53,6 +54,24 @@ def two_judges(make_dataset: MakeDataset) -> Dataset:
         "constant": [2] * 60,
     }
     return make_dataset({"en": scores, "hi": scores}, name="two-judges")
+
+
+def test_a_run_that_is_replaced_while_it_is_read(
+    two_judges: Dataset, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables of one state with the manifest of another would be a page of two runs."""
+    old, new = write_run(two_judges), write_run(replace(two_judges, card=Card("new")), languages=("hi",))
+
+    def replaced_meanwhile(*given: Any) -> None:
+        if new.exists():
+            old.rename(old.with_name("old"))
+            new.rename(old)
+        need_files(*given)
+
+    monkeypatch.setattr("metal.runs.run.need_files", replaced_meanwhile)
+    run = AuditRun.read(old)
+    assert run.data["name"] == "new"
+    assert set(run.tables["people"]["language"]) == {"hi"}
 
 
 def test_formats() -> None:
