@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
@@ -429,6 +430,27 @@ def test_a_submission_that_shows_late(server: OpenAIBatchServer, tmp_path: Path)
     """The provider has the batch, and its list does not show it yet."""
     server.service.behaviour = in_turn(Behaviour(lost=True, hidden=0.3))
     plan = a_plan(a_model(server, batch=replace(SOON, settle=0.6)), count=20)
+    assert session(plan, tmp_path).reasons == {"verdict": 20}
+    assert len(server.service.jobs) == 1
+
+
+def test_a_clock_that_was_set_since_then(
+    server: OpenAIBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the clock the submission was long ago; it is waited for all the same."""
+
+    async def sleep_until(over: asyncio.Event, seconds: float) -> bool:
+        server.service.ahead += seconds
+        await asyncio.sleep(0.001)
+        return over.is_set()
+
+    monkeypatch.setattr("metal.raters.judges.batch.judge.sleep_until", sleep_until)
+    server.service.behaviour = in_turn(Behaviour(hidden=20.0))
+    plan = a_plan(a_model(server, batch=replace(SOON, settle=30.0)), count=20)
+    with pytest.raises(Killed):
+        session(plan, tmp_path, opener=dying("submit", after=True))
+    ledger = tmp_path / "batches.jsonl"
+    ledger.write_text(re.sub(r'"at":[0-9.]+', '"at":1', ledger.read_text()))
     assert session(plan, tmp_path).reasons == {"verdict": 20}
     assert len(server.service.jobs) == 1
 

@@ -193,6 +193,8 @@ def test_down_after_a_streak_of_failures() -> None:
         ({"retry-after-ms": "nan"}, 0),
         ({"retry-after-ms": "-1"}, 0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
+        # Our own clock may be hours off.
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT", "date": "Wed, 21 Oct 2015 07:27:55 GMT"}, 5),
     ],
 )
 def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float) -> None:

@@ -29,7 +29,6 @@ T = TypeVar("T")
 MOST_OPEN = 50  # batches of a judge at the provider at once
 FIRST_LOOK, LAST_LOOK = 5.0, 60.0  # seconds between two status requests: at first, and in the end
 SETTLE = 30.0  # seconds after which a provider's list surely shows a batch that was submitted
-SUBMITTING_TAKES = 120.0  # seconds within which a submission has reached the provider, or never will
 OUTAGE = 3600.0  # seconds for which a service that has batches of ours may be out of reach
 GIVE_UP = "give it up with `metal.judge_cancel(...)`"
 
@@ -211,11 +210,9 @@ class BatchJudge:
 
     async def _find(self, batch: Batch) -> str | None:
         """The id of a batch whose submission was not answered; None when the provider surely does not have it."""
-        late = batch.at + max(SUBMITTING_TAKES, self.model.timeout) - time.time()  # until then it may be on its way
-        left = (self.model.batch.settle or SETTLE) + min(0.0, late)
         batch_id = await self._retry(self.service.find, batch.token)
-        if not batch_id and left > 0:
-            if await sleep_until(self.run.stopping, left):
+        if not batch_id:  # however long ago it was by the clock, which may have been set since
+            if await sleep_until(self.run.stopping, self.model.batch.settle or SETTLE):
                 raise CallFailed(ABANDONED)
             batch_id = await self._retry(self.service.find, batch.token)
         return batch_id

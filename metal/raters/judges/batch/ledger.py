@@ -40,8 +40,7 @@ class Batch:
     """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars: as estimated.
 
     begins: place in the plan of its first question. without: parameters that its requests leave out because the model
-    rejects them. at: when its state was last written, seconds since 1970. stage, done: the provider's last status,
-    which is not kept.
+    rejects them. stage, done: the provider's last status, which is not kept.
     """
 
     token: str
@@ -54,7 +53,6 @@ class Batch:
     state: str = MADE
     uploaded: str = ""
     id: str = ""
-    at: float = 0.0
     stage: str = ""
     done: int = 0
 
@@ -65,7 +63,7 @@ class Batch:
 
     def apply(self, record: Mapping[str, Any]) -> None:
         """Take over a line of the ledger."""
-        self.state, self.at = str(record["state"]), float(record["at"])
+        self.state = str(record["state"])
         self.uploaded, self.id = record.get("uploaded", self.uploaded), record.get("id", self.id)
 
 

@@ -89,7 +89,9 @@ def retry_after(headers: Mapping[str, Any]) -> float:
             return 0.0
         if re.fullmatch(r"\d+(\.\d+)?", value):
             return float(value)
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        now = headers.get("date") or headers.get("Date")  # the provider's clock: ours may be wrong
+        began = parsedate_to_datetime(now).timestamp() if now else time.time()
+        return max(0.0, parsedate_to_datetime(value).timestamp() - began)
     except (ValueError, TypeError):
         return 0.0
 
