@@ -73,4 +73,6 @@ def reword(path: Path, old: str, new: str) -> None:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Every file but datasets' locks, which stay."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
