@@ -33,7 +33,7 @@ from metal.data.files import read_json, read_jsonl
 from metal.data.ratings import facts_from
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
-from metal.errors import MetalError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UnknownName, UsageError
 
 TOML = """
 name = "small"
