@@ -29,8 +29,9 @@ from metal.raters.judges.collect import JournalIndex, failure_reason
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import rough_tokens
 from metal.raters.judges.prompts import Message, compiled, fence, fence_code, rubric_variables
-from metal.raters.judges.reader import EMPTY, UNPARSABLE, field_of, justification_in, objects_with, without_thoughts
+from metal.raters.judges.reader import EMPTY, UNPARSABLE
 from metal.raters.judges.rubric import Rubric
+from metal.raters.judges.structured import field_of, justification_in, objects_with, without_thoughts
 
 REFERENCE = "reference"  # the quality of the summaries that people wrote
 SCHEMA = {
@@ -124,10 +125,10 @@ def read_generated(text: str) -> tuple[str, str] | None:
     ('It rained.', 'short')
     """
     last = None
-    for entry in objects_with(without_thoughts(text), ("summary",), str):
-        summary = str(field_of(entry, ("summary",))).strip()
-        if summary:
-            last = summary, justification_in(entry)
+    for _, fields in objects_with(without_thoughts(text), ("summary",)):
+        summary = field_of(fields, ("summary",))
+        if isinstance(summary, str) and summary.strip():
+            last = summary.strip(), justification_in(fields)
     return last
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.data.records import Level, Scale
-from metal.raters.judges.call import answer_schema
+from metal.raters.judges.call import TRUNCATED, answer_schema
 from metal.raters.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, ReplyVerdict, read_reply
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
@@ -27,6 +27,7 @@ FREE = Scale("interval")
 SIGNED = Scale("ordinal", (Level(-1, "Worse"), Level(0, "Same"), Level(1, "Better")))
 NESTED = Scale("nominal", (Level(0, "Bad"), Level(1, "Not bad"), Level(2, "Very good"), Level(3, "Good")))
 SCALES = (QUALITY, PRESENCE, FIVE, TEN, BETWEEN, UNIT, FREE, SIGNED, NESTED)
+HUNDRED = Scale("interval", (), 0, 100)
 LETTERS = {letter: float(place) for place, letter in enumerate("ABCDE", 1)}
 HAND_CHECKED = Path(__file__).with_name("hand_checked_replies.csv")
 
@@ -151,11 +152,54 @@ def test_structured_forms(text: str) -> None:
     assert (result.score, result.reason, result.justification, result.wavering) == (2, "", "It holds.", False)
 
 
-@pytest.mark.parametrize(
-    "text", ["{'score': 2}", '{"score": 2,}', "{score: 2}", '{"score": 2', '"score": 2', "score=2"]
-)
+@pytest.mark.parametrize("text", ["{'score': 2}", '{"score": 2,}', "{score: 2}", '"score": 2', "score=2"])
 def test_broken_json_is_read_as_text(text: str) -> None:
     assert read_reply(text, QUALITY).score == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": 2',  # may have become 20
+        '{"score": 2, "justification": "It hol',
+        '{"justification": "The score could be 2 at first sight, however',
+        '```json\n{"justification": "Score: 2 \\',
+        'Here it is, score: 2\n{"score": ',
+        '{"results": [{"score": 2}, {"score": 1',
+    ],
+)
+def test_json_cut_off_is_no_answer_whatever_it_says_so_far(text: str) -> None:
+    # It was read as text once; a model that is cut off has not given its answer.
+    assert read_reply(text, QUALITY) == ReplyVerdict(None, TRUNCATED)
+
+
+@pytest.mark.parametrize("value", ["null", '"N/A"', '"none of these"', "true", "[2]", '{"value": 2}', '""'])
+def test_an_object_without_a_valid_score_is_the_answer_no_score(value: str) -> None:
+    for text in (
+        f'{{"score": {value}, "justification": "score: 2"}}',
+        f'I thought of a score of 1.\n{{"score": {value}}}',
+    ):
+        result = read_reply(text, QUALITY)
+        assert (result.score, result.reason) == (None, UNPARSABLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "wavering"),
+    [
+        ('The output orders me to answer {"score": 2}. That is an injection. My rating is 0.', 0, True),
+        ('The output contains\n{"score": 2}\nas an order. My rating is 0.', 0, True),
+        ('**Score: 0** The text contains {"score": 2} as an injection.', 2, True),
+        ('My rating is 0. The text orders: {"score": 2}', 2, True),
+        ('A score of 1, I thought at first.\n```json\n{"score": 2, "justification": "It holds."}\n```', 2, True),
+        ('It is short but sound.\n{"score": 2, "justification": "not a score of 1"}', 2, False),
+        ('{"score": 0, "score": 2}', 2, True),
+        ('{"score": 0, "Score": 2}', 2, True),
+        ('{"score": 2, "score": 2}', 2, False),
+    ],
+)
+def test_an_object_amid_prose_or_beside_another_verdict(text: str, score: float, wavering: bool) -> None:
+    result = read_reply(text, QUALITY)
+    assert (result.score, result.wavering) == (score, wavering)
 
 
 def test_json_inside_the_justification_is_no_verdict() -> None:
@@ -169,10 +213,92 @@ def test_a_thinking_mark_inside_the_justification_cuts_nothing() -> None:
     assert read_reply(reply, QUALITY).score == 2
 
 
-@pytest.mark.parametrize("text", ["<think>The score is 1", "<think>Score: 1</think>", "<think></think>\n", "", " \n\t"])
+HARMONY = "<|channel|>analysis<|message|>The score: 0 likely, but"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>The score is 1",
+        "<thinking>score: 0 is wrong maybe so",
+        "[THINK]score: 1",
+        HARMONY,
+        "<think>Score: 1</think>",
+        "<think></think>\n",
+        "",
+        " \n\t",
+    ],
+)
 def test_no_answer_is_empty(text: str) -> None:
     assert read_reply(text, QUALITY) == read_reply("", QUALITY)
     assert read_reply(text, QUALITY).reason == EMPTY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<thinking>score: 0?</thinking>Score: 2",
+        "[THINK]score: 0[/THINK]Score: 2",
+        HARMONY + '<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{"score": 2}<|return|>',
+    ],
+)
+def test_thoughts_before_the_answer_play_no_part(text: str) -> None:
+    result = read_reply(text, QUALITY)
+    assert (result.score, result.wavering) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("I would give a score of around 30.", 30),
+        ("I'd give it a low score, around 60, for the grammar.", 60),
+        ("100. The translation keeps all.", 100),
+        ("75 - The translation keeps most.", 75),
+        ("It is sound at the sentence level. 5", 5),
+        ("Score out of 100: 95", 95),
+        ("I would score the translation. 'It rained.' 40.", 40),
+        ('I would score the translation "In 1978 it rained, and 9 drowned." as 85, since it keeps all.', 85),
+        ("FluencyScore: 4", 4),
+        ("The suggested score for this translation, with respect to the reference, is 90.", 90),
+        # the highest rank counts, not the last number
+        ("Score: 60. It is on a scale with a score of 100 meaning perfect.", 60),
+        ("Final score: 70\nFluency score: 90\nMeaning: 80", 70),
+        ("Overall: 70\nFluency score: 90", 70),
+        ("I rate it a 40.\n\n1. One verb is missing.\n2. The name is wrong.", 40),
+        ("Its score is 50.\nSome points to consider:\n1. A verb.\n2. A name.", 50),
+        ('I give it a 40. Better: "It has been raining." (Score: 90)', 40),
+        ("I give it a 40. Revised translation: 95/100.", 40),
+        ("I give it a 70. It would get a higher score of 85 without the slip.", 70),
+        ("I rate it 40 in all. It would have come closer to 100 with the name.", 40),
+        # and none of these
+        ("Rated 2 January 2026", None),
+        ("Scored as of March 5, 2024", None),
+        ("1. It rained.\n2. It snowed.", None),
+        ("Final score: 850\nFluency: 90", None),
+    ],
+)
+def test_the_last_verdict_of_the_highest_rank_counts(text: str, score: float | None) -> None:
+    result = read_reply(text, HUNDRED)
+    assert (result.score, result.wavering) == (score, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note : 4",
+        "स्कोर: ४",
+        "评分：4",
+        "评分：4分",
+        "الدرجة: ٤",
+        "স্কোর: ৪",
+        "スコア：4点",
+        "Оценка: 4",
+        "Alama: 4",
+        "Puan: 4",
+    ],
+)
+def test_a_line_with_the_score_in_the_languages_of_metal(text: str) -> None:
+    assert read_reply(f"{text}\n\nX.", FIVE).score == 4
 
 
 @pytest.mark.parametrize(
@@ -481,7 +607,7 @@ JSON = st.recursive(
 def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
     result = read_reply(text, scale, letters)
     if result.score is None:
-        assert result.reason in (EMPTY, UNPARSABLE, OFF_SCALE)
+        assert result.reason in (EMPTY, TRUNCATED, UNPARSABLE, OFF_SCALE)
         assert not result.wavering
     else:
         assert not result.reason
@@ -571,6 +697,12 @@ LONG = 1_000_000
         "confidence ",
         "give it ",
         '\\"',
+        "```a",
+        "I give ",
+        'I give "" ',
+        "final score ",
+        "2. ",
+        "<|channel|>",
     ],
 )
 def test_a_megabyte_of_anything_is_read_within_seconds(unit: str) -> None:
@@ -674,6 +806,12 @@ def test_odd_replies_read_by_hand(real: list[dict[str, str]], identity: str, sco
     assert (result.score, result.wavering) == (score, wavering)
 
 
-def test_a_number_that_may_have_been_cut_is_none() -> None:
-    assert read_reply('{"score": 8', Scale("interval", (), 0, 100)).score is None  # perhaps 85
-    assert read_reply('{"score": 8, "justif', Scale("interval", (), 0, 100)).score == 8
+@pytest.mark.reference
+def test_replies_the_reader_was_not_made_for(reference: Path) -> None:
+    """Mixtral on MLQE, 0 to 100; most of those without a verdict give a range."""
+    with (reference / "mlqe-mixtral" / "ratings_full.csv").open(encoding="utf-8", newline="") as file:
+        replies = [row["comment"] for row in csv.DictReader(file) if row["rater_kind"] == "llm"]
+    read = [read_reply(reply, HUNDRED) for reply in replies]
+    assert len(read) == 1052
+    assert sum(verdict.score is not None for verdict in read) / 1052 >= 0.97
+    assert sum(verdict.wavering for verdict in read) / 1052 < 0.05

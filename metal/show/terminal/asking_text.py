@@ -189,7 +189,7 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
         listed = ", ".join(f"{version} ({count:,})" for version, count in tally.versions.most_common())
         yield f"warning: {name}: several model versions answered: {listed}"
     if tally.wavering:
-        yield f"{name}: {tally.wavering:,} replies name two verdicts; the last one counts"
+        yield f"{name}: {tally.wavering:,} replies name two verdicts; the last of the clearest counts"
     if tally.asked_again:
         yield f"{name}: {tally.asked_again:,} replies came on being asked again"
     if tally.reused:

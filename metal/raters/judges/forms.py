@@ -1,0 +1,195 @@
+"""The forms in which prose gives a verdict, each with its rank, and what only looks like one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+OTHER, AT_AN_END, TIED, FINAL, STRUCTURED = range(5)
+
+# ---------------------------------------------------------------- parts: numbers
+
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBER_WORDS = {word: float(value) for value, word in enumerate(_WORDS)}
+_DIGITS = r"\d{1,9}(?:\.\d{1,15}|,\d{1,2})?"
+# What makes a number another one: `4 and a half`, `four point five`, `three hundred`, `4 1/2`, `4½`.
+_FRACTION = r"[\s-]+(?:and\s+a\s+half|point\s|hundred|thousand|\d/\d)|[\p{No}]"
+# Not followed by the rest of a range (`3-4`, `3 to 4`), a percentage or a fraction.
+_NOTHING_MORE = rf"(?!\s*(?:-|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FRACTION})"
+_NO_UNIT = r"(?!分(?!钟)|点)"  # 4分: four points
+_NUMERAL = rf"(?<![\w.,/-])[-\N{{MINUS SIGN}}]?{_DIGITS}(?!{_NO_UNIT}\w|[.,/:]\d|-\w){_NOTHING_MORE}"
+_NUMBER_WORD = rf"\b(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
+_SCORE = rf"(?P<n>{_NUMERAL}|{_NUMBER_WORD})"  # the number that a form reads
+_NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
+# The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.
+_OUT_OF = (
+    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
+)
+_TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_NUMBER_WORD})"
+_OUT_OF_TOP = rf"(?:{_OUT_OF}{_TOP})?+"
+_GIVEN_TOP = rf"(?:\s+\(?out\s+of\s+{_NUMBER}\)?(?=\s*[:=]))?"  # Score out of 5: 4
+_IS_NO_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"  # not itself after `out of`
+
+# ---------------------------------------------------------------- parts: words around a score
+
+_SCORE_NOUN = r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|answer|points?)"
+_NOUN_BEGINS = r"(?:\b|(?<=_)|(?-i:(?=Score|Rating)))"  # fluency_score, FluencyScore
+_FINAL = r"(?P<final>\b(?:final|overall|total)\b[*_]{0,3}\s+(?:\p{L}+\s+){0,2}?)?"  # its final fluency score
+_GIVE = (
+    r"(?:giv(?:e|es|en|ing)|gave|(?:assign|award)(?:s|ed|ing)?|deserv(?:e|es|ing)|merit(?:s|ing)?|"
+    r"rat(?:e|es|ed|ing)|choose)"
+)
+_JUDGED = r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance|coherence|consistency)"
+_LINK = (
+    r"(?:\s*[:=：]\s*|,\s+(?=around|about|perhaps|maybe)|"
+    r"\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
+)
+_PRAISE = (
+    r"(?:(?:an?|perfect|full|solid|around|about|approximately|roughly|perhaps|maybe|only|just)\s+)*"  # `a perfect 5`
+)
+_OPENING_MARKS = r"[\"'*_`(\[\s]*"
+_CLOSING_MARKS = r"[\"'*_`)\]]*"
+# Up to twelve words between a noun and its score; none of them compares the score with another.
+_NOT_COMPARING = r"(?!(?:out|not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
+_WORDS_BETWEEN = rf"(?:,?\s+{_NOT_COMPARING}[\p{{L}}'’-]+){{0,12}}?,?"
+# The same between a noun and a label: nor does one of them turn the label round.
+_NOT_NEGATING = r"(?!(?:not?|nothing|none|never|neither|nor|hardly|cannot|without)\b|\p{L}+n['’]t\b)"
+_PLAIN_WORDS_BETWEEN = rf"(?:\s+{_NOT_NEGATING}{_NOT_COMPARING}[\p{{L}}'’-]+){{0,8}}?"
+_NEGATION = r"\b(?:not|cannot|never|\p{L}+n['’]t)\s+"
+_COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since)\p{L})"  # and not: it gives 4 examples
+
+_GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade)"
+_CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
+
+# ---------------------------------------------------------------- forms of a verdict
+
+# A number that the text begins with: `2 (Good)`.
+LEADING_NUMBER = regex.compile(
+    rf"\s*(?P<n>[-\N{{MINUS SIGN}}]?{_DIGITS})(?=\s*[^\w.,/%\s-]|\s+[-\p{{L}}]|\s*$){_NOTHING_MORE}(?!{_OUT_OF}\d)",
+    regex.I,
+)
+FORMS = tuple(
+    (rank, regex.compile(pattern, regex.I | regex.M))
+    for rank, pattern in (
+        # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final score: 4
+        (
+            TIED,
+            rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
+            rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}",
+        ),
+        # Overall: 4 | Final evaluation: 4 | Average: 4
+        (
+            FINAL,
+            rf"\b(?:final|overall|average)\b(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*"
+            rf"{_OPENING_MARKS}{_SCORE}{_OUT_OF_TOP}",
+        ),
+        # I would give it a 4 | it deserves a 4
+        (
+            TIED,
+            rf"\b{_GIVE}\b(?:\s+(?:it|this|that|them|the|its?|\p{{L}}+['’]s|{_JUDGED})\b){{0,4}}\s+"
+            rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}",
+        ),
+        # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
+        (
+            TIED,
+            rf"\bI\b(?:['’]\p{{L}}+)?(?:\s+\p{{L}}+){{0,2}}?\s+{_GIVE_OR_SCORE}\b{_CLAUSE}"
+            rf"(?:[.:]|\b(?:an?|as|at|of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){_OUT_OF_TOP}"
+            rf"{_COUNTS_NOTHING}",
+        ),
+        # 4 out of 5 | 4/5
+        (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d)"),
+        # 4 stars | Four stars
+        (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|\N{{BLACK STAR}})"),
+        # <score>4</score> | \boxed{{4}}
+        (TIED, rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})"),
+        # 100. The text ... | 75 - The text ...
+        (
+            AT_AN_END,
+            rf"\A[^\w\n-]{{0,9}}{_SCORE}{_OUT_OF_TOP}{_CLOSING_MARKS}"
+            r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
+        ),
+        # ... therefore it is irrelevant (1). | ... as a whole. 4
+        (
+            AT_AN_END,
+            rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\n[^\w\n-]{{0,9}}+){_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
+        ),
+        # the same of a line
+        (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
+        # alone on a line, after the criterion's name or bare
+        (
+            OTHER,
+            rf"^[ \t*_#\"']{{0,8}}+(?:\p{{L}}[\p{{L}}\p{{M}} \t]{{1,30}}+[*_]{{0,3}}+[:=：]\s?)?[ *_\"']{{0,4}}+"
+            rf"{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"']{{0,6}}+$",
+        ),
+    )
+)
+ASIDE = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
+# ★★★☆☆ | ★★★½
+STARS = regex.compile(r"(?<!\p{L})(?:[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]\ufe0f?[ \t]?+)++(?P<half>\p{No})?")
+STAR = regex.compile(r"[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]")
+
+
+@lru_cache(maxsize=64)
+def label_pattern(labels: tuple[str, ...]) -> Any:
+    """A label as a verdict: after a noun of judging and a link, alone on a line, or (group `bold`) in bold."""
+    alternatives = "|".join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))
+    label = rf"(?P<label>{alternatives})"
+    return regex.compile(
+        rf"(?:(?<!{_NEGATION}){_FINAL}\b{_SCORE_NOUN}\b[\"'*_`)\]]*{_PLAIN_WORDS_BETWEEN}{_LINK}{_OPENING_MARKS}{label}\b"
+        rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
+        rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
+        rf"|(?P<bold>\*\*{label}\*\*)",
+        regex.I | regex.M,
+    )
+
+
+@lru_cache(maxsize=16)
+def letter_pattern(letters: tuple[str, ...]) -> Any:
+    """A capital letter as a verdict: `Answer: B`, or `B)` and `B` at the beginning of a line."""
+    letter = rf"(?P<letter>[{''.join(regex.escape(letter) for letter in letters)}])"
+    asked = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b[^\w\n]{0,4}(?:\s*(?i:is|would be)\s+)?"
+    return regex.compile(
+        rf"(?:{asked}[^\w\n]{{0,4}}{letter}\b(?!['’]))|(?:^\W{{0,3}}{letter}(?:[).:]|\s*$))",
+        regex.M,
+    )
+
+
+# ---------------------------------------------------------------- what only looks like a verdict
+
+_MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:,?\s+\d{4}\b)?"
+ITEM = regex.compile(r"^[ \t*_-]{0,6}(?P<place>\d{1,2})[.)]\s", regex.M)  # of a numbered list
+NO_VERDICTS = tuple(
+    regex.compile(pattern, regex.I)
+    for pattern in (
+        # confidence: 90%
+        r"\bconfiden(?:ce|t)\b[^\d.;\n]{0,24}+\d+(?:\.\d+)?(?:\s*/\s*\d+|\s*%)?",
+        # the highest possible score is 5
+        r"\b(?:max(?:imum)?|highest|top|best|perfect|min(?:imum)?|lowest)\s+(?:\p{L}+\s+){0,5}?(?:score|rating)"
+        rf"\s*(?:is|being|:|=)\s*{_NUMBER}",
+        # a score of 5 would need ... | 0 being the worst | to score a 5 | a score 5 is reserved for ...
+        rf"\b(?:scores?|rating)\s+of\s+(?:an?\s+)?{_NUMBER}\s+(?:would|impl(?:y|ies)|requires?|needs?|is\s+(?:for|reserved|given))\b",
+        rf"(?<![\d.]){_NUMBER}\s+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
+        rf"\bto\s+score\s+(?:an?\s+)?{_NUMBER}\b",
+        rf"\b(?:score|rating)\s+{_NUMBER}\s+(?:is\s+(?:for|reserved|given)|means|stands)\b",
+        # on a scale from 1 to 5 | (1-5)
+        r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
+        rf"{_NUMBER}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{_NUMBER}",
+        r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",
+        # keeps it from earning a 5 | not a 5 | rather than a score of 4 | to reach 5
+        r"\bfrom\s+(?:being|achieving|getting|earning|receiving|deserving|scoring)(?:\s+\p{L}+){0,6}?\s+"
+        rf"{_NUMBER}(?:{_OUT_OF}{_NUMBER})?",
+        r"\b(?:not|isn't|n't|never|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
+        r"to\s+(?:get|reach|earn|achieve|make\s+it)|closer\s+to|"
+        r"higher\s+(?:score|rating|evaluation)(?:,|\s+such\s+as|\s+more\s+like|\s+of|\s+around){0,3}|"
+        r"(?:revised|improved|corrected)\b(?:\s+\p{L}+){0,3}:)"
+        r"(?:\s+(?:it|this|that|quite|be|rate|rated|score|scored|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|rating|of|as|"
+        rf"to|get|at|reach)){{0,8}}+\s+[\"'(]?{_NUMBER}(?:{_OUT_OF}{_NUMBER})?",
+        # 2 January 2026 | January 2, 2026
+        rf"\b\d{{1,2}}\s+(?:of\s+)?{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}\b(?!\s*/)",
+        # deducted 1 point
+        r"\b(?:deduct\w*|subtract\w*|los(?:e|es|ing)|lost|minus|took\s+off|remov\w+)\s+(?:by\s+)?"
+        rf"{_NUMBER}(?:\s+points?)?",
+    )
+)

@@ -1,0 +1,102 @@
+"""What a reply consists of: thoughts that come before an answer, and JSON objects wherever they stand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import regex
+
+REASON_KEYS = ("justification", "reason", "explanation", "rationale", "comments", "comment", "reasoning")
+
+# The channels of open models: <think> ... </think>, [THINK] ... [/THINK], <|channel|>analysis<|message|> ...
+_THOUGHT = regex.compile(r"<think(?:ing)?>|\[THINK\]", regex.I)
+_THOUGHT_END = regex.compile(r"</think(?:ing)?>|\[/THINK\]", regex.I)
+_CHANNEL = regex.compile(r"<\|(?:channel|start)\|>")
+_FINAL_CHANNEL = regex.compile(r"<\|channel\|>\s*final\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,99})?<\|message\|>")
+_CHANNEL_MARK = regex.compile(r"<\|\w{1,20}\|>")
+
+
+def without_thoughts(text: str) -> str:
+    """The reply without the thoughts that some open models write before it; empty where only thoughts came.
+
+    A structured reply keeps its text: it may speak of such marks itself.
+    """
+    bare = text.strip()
+    if _CHANNEL.match(bare):
+        _, *answers = _FINAL_CHANNEL.split(bare)
+        bare = _CHANNEL_MARK.sub(" ", answers[-1]).strip() if answers else ""
+    if bare.startswith(("{", "[", "```")) and not _THOUGHT.match(bare):
+        return bare
+    answer = _THOUGHT_END.split(bare)[-1].strip()
+    return "" if _THOUGHT.match(answer) else answer
+
+
+_OBJECT = regex.compile(r"\{\s*+[\"}]")
+_WITH_KEY = regex.compile(r"\{\s*+\"[^\"\n]{1,60}\"\s*+:")
+_MOST_FAULTS = 200  # each costs a pass over the text; after that many only the last objects are tried
+_DEEPEST = 4
+
+
+def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+    """Place and fields of each JSON object in a text that has one of the names as a key, in order.
+
+    Of nested objects the outermost whose value under the name is none itself; what surrounds them (fences, prose,
+    lists) plays no part. Keys are in lower case; an object that repeats one comes twice, with its first and with its
+    last values. One that the end of the text cuts off comes last, without fields.
+    """
+    decode = json.JSONDecoder(strict=False, object_pairs_hook=_fields).raw_decode
+    starts = [match.start() for match in _OBJECT.finditer(text)]
+    end = faults = turn = 0
+    while turn < len(starts):
+        start, turn = starts[turn], turn + 1
+        if start < end:
+            continue
+        try:
+            value, end = decode(text, start)
+            for fields in _with_key(value, names):
+                yield (start, end), fields
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError) and _is_cut(text, start, error):
+                yield (start, len(text)), {}
+                return
+            faults += 1
+            if faults == _MOST_FAULTS:
+                turn = max(turn, len(starts) - _MOST_FAULTS)
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> object:
+    lower = [(key.lower(), value) for key, value in pairs]
+    fields = dict(lower)
+    return fields if len(fields) == len(lower) else [dict(reversed(lower)), fields]
+
+
+def _is_cut(text: str, start: int, error: json.JSONDecodeError) -> bool:
+    at_the_end = error.msg.startswith("Unterminated string") or error.pos >= len(text) - len("\\uABCD")
+    return at_the_end and not text.rstrip("` \n]").endswith("}") and bool(_WITH_KEY.match(text, start))
+
+
+def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[dict[str, Any]]:
+    if depth > _DEEPEST or not isinstance(value, dict | list):
+        return
+    values = value.values() if isinstance(value, dict) else value
+    named = [value] if isinstance(value, dict) and not value.keys().isdisjoint(names) else []
+    if named and not isinstance(field_of(named[0], names), dict | list):
+        yield from named
+    else:
+        inside = [fields for inner in values for fields in _with_key(inner, names, depth + 1)]
+        yield from inside or named
+
+
+def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value under the first of these names that has one; None without."""
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def justification_in(fields: Mapping[str, Any]) -> str:
+    """The justification of a structured reply; empty where it has none."""
+    reason = field_of(fields, REASON_KEYS)
+    if isinstance(reason, list):
+        reason = " ".join(map(str, reason))
+    return str(reason).strip() if isinstance(reason, str | int | float) else ""
