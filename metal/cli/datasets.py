@@ -87,6 +87,8 @@ def import_(
     if not 1 <= len(words) <= 2:
         raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")
     *format_name, path = words
+    if not format_name and not path.exists() and str(path) in metal.formats():
+        raise UsageError(f"give FORMAT and PATH: {path} is a format")
     if (out is None) == (into is None):
         raise UsageError("give --out for a new dataset or --into for an existing one")
     if out is not None:

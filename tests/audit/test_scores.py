@@ -97,7 +97,7 @@ def test_an_audit_of_scores_alone_and_standardised(tmp_path: Any) -> None:
         for place in range(120)
     ] + [(f"o{place}", "J", "llm", truth[place]) for place in range(120)]
     table = pd.DataFrame(rows, columns=["output", "rater", "kind", "score"]).assign(language="hi", criterion="quality")
-    data = metal.read(table, measure="interval")
+    data = metal.read(table, measures="interval")
     plain, standardised = metal.audit(data), metal.audit(data, standardise=True)
     (before,), (after,) = plain.verdicts.to_dict("records"), standardised.verdicts.to_dict("records")
     assert before["verdict"] in ("people disagree", "undecided")

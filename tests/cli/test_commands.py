@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -162,7 +163,6 @@ WRONG: list[tuple[list[str], str]] = [
     (["import", "table", "nofile.csv", "--out", "y"], "no such file"),
     (["import", "table", "nofile.csv"], "--out for a new dataset or --into"),
     (["import", "table", "nofile.csv", "--out", "y", "--kind", "A1"], "write NAME=VALUE"),
-    (["import", "table", "nofile.csv", "--out", "y", "--levels", "a=b"], "NUMBER=LABEL"),
     (["import", "hf", "nobody/nothing", "--out", "y"], "huggingface.co cannot be reached"),
     (["export", str(DEMO), "--to", "csv", "--out", "."], "is a folder; give a file"),
     (["annotate", "export", str(DEMO)], "Choose from: crowd-csv, csv, html"),
@@ -201,8 +201,12 @@ def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
     assert "No judges in the data" in metal("audit", "d", cwd=tmp_path).out
 
 
-def test_an_existing_run_is_not_overwritten(runs: Path) -> None:
-    done = metal("audit", DEMO, "--out", "audit", cwd=runs, expect=2)
+def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "audit", tmp_path / "audit")
+    (tmp_path / "audit" / "report.html").unlink()
+    metal("audit", DEMO, "--out", "audit", "-l", "hi", cwd=tmp_path)
+    assert (tmp_path / "audit" / "report.html").is_file()
+    done = metal("describe", DEMO, "--out", "audit", cwd=tmp_path, expect=2)
     assert "--force" in done.err
 
 

@@ -101,6 +101,7 @@ def test_shifts_ranges_and_continuous_scores(tmp_path: Path) -> None:
         ({}, {"wide": ["X*"]}, r"no column matches `wide=\['X\*'\]`"),
         ({}, {"kinds": {"1": "robot"}}, "kinds are human"),
         ({}, {"measures": {"*": "cardinal"}}, "one of nominal"),
+        ({}, {"levels": {"*": "a=b"}}, "NUMBER=LABEL"),
     ],
 )
 def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options: dict[str, Any], message: str) -> None:

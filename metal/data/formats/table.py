@@ -225,7 +225,7 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
 
 
 FORMAT = Format(
-    "CSV, TSV, JSON, JSONL, Parquet, XLSX; a rating, a rater's or a criterion's answers per row or column",
+    "any table: CSV, JSON, Parquet, XLSX; a column per role, rater or criterion",
     read,
     OPTIONS,
 )
