@@ -172,10 +172,10 @@ def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
 
 def _joined(left: pd.Series, right: pd.Series) -> Any:
     """`left/right` as categories, built from the distinct pairs only."""
-    width = len(right.cat.categories)
-    key = left.cat.codes.to_numpy().astype(np.int64) * width + right.cat.codes.to_numpy()
+    lefts, rights = left.cat.categories.tolist(), right.cat.categories.tolist()
+    key = left.cat.codes.to_numpy().astype(np.int64) * len(rights) + right.cat.codes.to_numpy()
     pairs, place = np.unique(key, return_inverse=True)
-    names = [f"{left.cat.categories[pair // width]}/{right.cat.categories[pair % width]}" for pair in pairs.tolist()]
+    names = [f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()]
     return pd.Categorical.from_codes(place, pd.Index(names))
 
 
