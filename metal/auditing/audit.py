@@ -27,6 +27,7 @@ from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.records import Rater
+from metal.data.text import first_few
 from metal.errors import UsageError
 from metal.stats.aggregate import MODELS, consensus
 from metal.stats.bootstrap import SourceBootstrap
@@ -168,6 +169,7 @@ def _result(
         tables=tables,
         disagreements=disagreements(of_classes, dataset),
         warnings=(
+            *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),
             *_departures(of_classes),
             *_doubtful(of_classes),
@@ -176,6 +178,19 @@ def _result(
         ),
         signature=signature(data, settings),
     )
+
+
+def _left_out(dataset: Dataset, settings: AuditSettings, audited: list[AuditCell]) -> list[str]:
+    """Criteria and languages that were asked for, or that judges rated, and that people did not rate."""
+    by_judges = dataset.ratings["kind"].isin(("llm", "baseline"))
+    lines = []
+    for what, named in (("criterion", settings.criteria), ("language", settings.languages)):
+        kept = {cell.criterion.name if what == "criterion" else cell.language for cell in audited}
+        rated = dataset.ratings[what][by_judges].unique()
+        gone = [name for name in named or sorted(map(str, rated)) if name not in kept]
+        if gone:
+            lines.append(f"not audited, since people did not rate {what} {first_few(gone)}")
+    return lines
 
 
 def _mixed_groups(audited: list[AuditCell]) -> list[str]:

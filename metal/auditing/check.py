@@ -110,6 +110,7 @@ def lint(dataset: Dataset) -> list[Finding]:
         *_far_levels(table),
         *_alike_names(dataset),
         *_own_sources(dataset),
+        *_places_in_lists(dataset),
         *_opposite_criteria(dataset, table),
         *_few_items(table),
         *_unanswered(table),
@@ -276,6 +277,17 @@ def _own_sources(dataset: Dataset) -> Iterator[Finding]:
             "own-sources",
             "every output is its own source: where several answer one prompt, intervals are too narrow; import with "
             '`metal.read(..., columns={"source": COLUMN})`',
+        )
+
+
+def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
+    """People who are only places in a list: each may stand for several persons."""
+    places = [rater.rater for rater in dataset.raters.values() if rater.about.get("named_by") == "place in a list"]
+    if places:
+        yield Finding(
+            "places-in-lists",
+            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, which need not be one person: "
+            "figures of single people, and intervals without one, are of places",
         )
 
 

@@ -165,14 +165,14 @@ def test_metal_release(tmp_path: Path) -> None:
     dataset, notes = load("metal-release", path)
     assert {output.generator for output in dataset.outputs.values()} == {"gpt-4-bad", "gpt-4-good"}
     assert set(dataset.raters) == {
-        "A1",
-        "A2",
-        "A3",
+        "hi-A1",
+        "hi-A2",
+        "hi-A3",
         *(f"{m}/{p}" for m in ("gpt-4", "PaLM2") for p in ("simple", "detailed")),
     }
     first = dataset.ratings[dataset.ratings["output"] == "key1"].set_index(["criterion", "rater"])
-    assert first.loc[("task_quality", "A2"), "score"] == 1
-    assert first.loc[("task_quality", "A3"), "reason"] == "off scale: 7"
+    assert first.loc[("task_quality", "hi-A2"), "score"] == 1
+    assert first.loc[("task_quality", "hi-A3"), "reason"] == "off scale: 7"
     assert first.loc[("task_quality", "PaLM2/simple"), "reason"] == "no answer"
     assert first.loc[("task_quality", "gpt-4/detailed"), "comment"] == "fine"
     assert list(dataset.criteria) == ["task_quality", "hallucinations"]

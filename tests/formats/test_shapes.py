@@ -209,3 +209,12 @@ def test_one_id_under_several_systems_or_languages_is_the_source(tmp_path: Path)
 def test_real_data_by_the_path_alone(reference: Path, path: str, ratings: int, languages: int, criteria: int) -> None:
     dataset = metal.read(reference / path)
     assert (len(dataset.ratings), len(dataset.languages), len(dataset.criteria)) == (ratings, languages, criteria)
+
+
+def test_an_audit_says_which_criteria_people_did_not_rate() -> None:
+    rows = [(f"o{n}", "quality", rater, n % 2) for n in range(40) for rater in ("A", "B", "gpt-4")]
+    rows += [(f"o{n}", "tone", "gpt-4", n % 2) for n in range(40)]
+    data = metal.read(pd.DataFrame(rows, columns=["id", "criterion", "rater", "score"]).assign(language="hi"))
+    for asked in ({"criteria": "quality,tone"}, {}):
+        warnings = metal.audit(data, **asked, resamples=100).warnings
+        assert "not audited, since people did not rate criterion tone" in warnings

@@ -38,6 +38,9 @@ MARK_LENGTH = 1 << 16  # bytes of a file that are searched for what marks its fo
 
 FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 
+# About people who are known by their place in an output's list of ratings only (see metal.auditing.check).
+PLACE_IN_A_LIST = {"named_by": "place in a list"}
+
 METAL_CRITERIA = (
     "linguistic_acceptability",
     "output_content_quality",

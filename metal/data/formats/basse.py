@@ -15,7 +15,15 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.files import read_jsonl
-from metal.data.formats import FIVE_LEVELS, Draft, Format, Reading, read_score, summary_criterion
+from metal.data.formats import (
+    FIVE_LEVELS,
+    PLACE_IN_A_LIST,
+    Draft,
+    Format,
+    Reading,
+    read_score,
+    summary_criterion,
+)
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError, UsageError
 
@@ -32,7 +40,6 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     for folder in sorted((path / "pred" / "judges" / language).glob("*/")):
         _add_judge(folder, reading, criteria)
     reading.note_missing()
-    reading.notes.append("people are named by their place in a summary's list of ratings, which need not be one person")
     others = [other.name for other in file.parent.glob("*.jsonl") if other != file]
     if others:
         reading.notes.append(f"trial rounds were not read: {', '.join(sorted(others))}")
@@ -66,7 +73,7 @@ def _add_document(
             criteria.setdefault(criterion)
             for place, score in enumerate(scores, 1):
                 rater = f"A{place}"
-                reading.raters.setdefault(rater, Rater(rater, "human", "expert"))
+                reading.raters.setdefault(rater, Rater(rater, "human", "expert", PLACE_IN_A_LIST))
                 score_and_reason = read_score(score, FIVE_LEVELS.values, "not rated", "not rated")
                 reading.rows.append((output, criterion, rater, *score_and_reason, ""))
 

@@ -76,10 +76,12 @@ def _output(key: str, entry: dict[str, Any], file: Path) -> Output:
 
 def _add_human_ratings(key: str, entry: dict[str, Any], reading: Reading) -> None:
     comments = entry.get("Human_Comments") or {}
+    language = reading.outputs[key].language
     for criterion, by_rater in entry["Human_Scores"].items():
-        for rater, score in by_rater.items():
+        for column, score in by_rater.items():
+            rater = f"{language}-{column}"  # A1 of one language is not A1 of another
             reading.raters.setdefault(rater, Rater(rater, "human", "native"))
-            comment = str(comments.get(rater) or "")
+            comment = str(comments.get(column) or "")
             reading.rows.append((key, criterion, rater, *_score(score, criterion), comment))
 
 
