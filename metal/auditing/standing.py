@@ -107,14 +107,14 @@ class Standing:
 
     @property
     def without_one(self) -> Iterator[Balanced | None]:
-        """`balanced` as observed without each of the people in turn; nothing with fewer than three of them."""
+        """`balanced` as observed, exact, without each of the people in turn; nothing with fewer than three of them."""
         cell, rows = self.cell, self.people
         for seat in self.seats if not self.gold and 3 <= len(self.who) <= MOST_LEFT_OUT else ():
             fewer = rows.copy()
             fewer[:, seat] = UNANSWERED
             times = self.drawn.observed * ((fewer >= 0).sum(axis=1) >= 2)
             rest = [each for each in self.seats if each != seat]
-            yield balanced_agreement(fewer, self.answers, cell.values, cell.ordered, partial(_observed, times), rest)
+            yield balanced_agreement(fewer, self.answers, cell.values, False, partial(_observed, times), rest)
 
     def rank_agreement(self) -> float:
         """The mean rank correlation of two people with MIN_SHARED items in common; NaN without any."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -31,11 +30,10 @@ if TYPE_CHECKING:
 
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
-_FEW_ITEMS = 20_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
+_FEW_ITEMS = 2_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
 _KEEP = 50_000_000
 _MOST = 2048  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
-_LARGE, _PIECE = 50_000_000, 250  # multiplications above which threads help; resamples a thread takes at a time
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
 _EXACT = 1 << 24  # integers below this are exact in single precision, whose products are twice as fast
 
@@ -141,7 +139,7 @@ class SourceBootstrap:
         exact = flat.dtype.kind in "iub" and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
         columns: Numbers = np.ascontiguousarray(flat.T, dtype=np.float32 if exact else np.float64)
         chunks = self.source_weights(len(flat), columns.dtype)
-        drawn = np.concatenate([product(columns, chunk.T) for chunk in chunks], axis=1, dtype=np.float64)
+        drawn = np.concatenate([columns @ chunk.T for chunk in chunks], axis=1, dtype=np.float64)
         return drawn.T.reshape(self.resamples, *np.shape(sums)[1:])
 
     def _in_blocks(self, sums: Any) -> Any:
@@ -196,20 +194,6 @@ def check_resampling(*, seed: int, permutations: int, resamples: int = 100) -> N
         raise UsageError(f"{permutations} permutations: a test needs at least 100")
     if seed < 0:
         raise UsageError(f"seed {seed}: use 0 or a positive whole number")
-
-
-def product(left: Numbers, right: Numbers) -> Numbers:
-    """left @ right; a large product is computed in pieces on several threads, and the pieces are always the same."""
-    if left.shape[0] * right.size < _LARGE:
-        return np.asarray(left @ right)
-    result = np.empty((len(left), right.shape[1]), dtype=left.dtype)
-
-    def piece(start: int) -> None:
-        np.matmul(left, right[:, start : start + _PIECE], out=result[:, start : start + _PIECE])
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(piece, range(0, right.shape[1], _PIECE)))
-    return result
 
 
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:

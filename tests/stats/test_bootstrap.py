@@ -152,13 +152,6 @@ def test_sums_over_drawn_sources_are_those_of_the_table_of_patterns(features: np
     assert draws @ features == pytest.approx(weights @ by_hand @ features, rel=1e-12)
 
 
-def test_large_products_on_threads_are_those_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    sums = np.random.default_rng(1).random((150, 40))
-    plain = SourceBootstrap(1010, 0).totals(sums)
-    monkeypatch.setattr("metal.stats.bootstrap._LARGE", 1)
-    assert SourceBootstrap(1010, 0).totals(sums) == pytest.approx(plain, rel=1e-13)
-
-
 def test_whole_numbers_too_large_for_single_precision_stay_exact() -> None:
     sums = np.array([[2**25 + 1], [2**25 + 3], [2**26 + 5]])
     bootstrap = SourceBootstrap(100, 0)
