@@ -309,6 +309,7 @@ def test_a_line_with_the_score_in_the_languages_of_metal(text: str) -> None:
         ("Score: 0\nOn reflection, the score is 2.", 2),
         ("Score: 2/2 ... no: Score: 1/2", 1),
         ("Verdict: Good\nVerdict: Bad", 0),
+        ("It has the makings of a score of 2.\n\n- Coherence: 1", 1),
     ],
 )
 def test_two_verdicts_keep_the_last_and_waver(text: str, score: float) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-OTHER, AT_AN_END, TIED, FINAL, STRUCTURED = range(5)
+OTHER, TIED, FINAL, STRUCTURED = range(4)
 
 # ---------------------------------------------------------------- parts: numbers
 
@@ -106,13 +106,13 @@ FORMS = tuple(
         (TIED, rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})"),
         # 100. The text ... | 75 - The text ...
         (
-            AT_AN_END,
+            TIED,
             rf"\A[^\w\n-]{{0,9}}{_SCORE}{_OUT_OF_TOP}{_CLOSING_MARKS}"
             r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
         ),
         # ... therefore it is irrelevant (1). | ... as a whole. 4
         (
-            AT_AN_END,
+            TIED,
             rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\n[^\w\n-]{{0,9}}+){_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
         ),
         # the same of a line

@@ -1,8 +1,8 @@
 """The reply reader: the verdict in a judge's reply, or the reason why there is none.
 
 Whatever a reply gives as a verdict has a rank: a JSON object that opens or closes the reply; a `final` or `overall`
-score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`, `4 out of 5`, `Four stars`,
-an object amid prose); a number that opens or closes the reply; others. The last of the highest rank counts.
+score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`, `4 out of 5`, `Four stars`),
+a number that opens or closes the reply, an object amid prose; others. The last of the highest rank counts.
 What only looks like a verdict (the scale itself, comparisons, points taken off, dates) is blanked out first. A number
 off the scale is not a verdict and is never clipped; an object without a valid score is the answer "no score".
 """
