@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 import math
 import re
@@ -71,6 +72,7 @@ ANTHROPIC_TYPES = {401: "authentication_error", 403: "permission_error", 404: "n
 REPLY_KINDS = {
     "drop", "drop_mid_body", "hang", "slow", "slow_body", "malformed", "truncated", "fenced", "off_schema", "empty",
     "refusal", "content_filter_reply", "not_json_body", "bad_utf8", "model_version", "text", "rejects_parameter",
+    "body", "gzip", "redirect",
 }  # fmt: skip
 
 
@@ -86,7 +88,7 @@ class Fault:
     status: int = 0  # replaces the HTTP status of an error kind
     retry_after: float | None = None  # seconds; also RetryInfo in Google's body
     seconds: float = 0.0  # wait before the reply; with slow_body, how long the body takes
-    text: str = ""  # the reply's text (kind "text"), or the message of an error
+    text: str = ""  # the reply's text (kinds "text", "gzip"), its whole body, where to, or the message of an error
     param: str = ""
     code: str = "unsupported_value"  # or "unsupported_parameter": for rejects_parameter
     model: str = ""  # for model_version
@@ -550,7 +552,7 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> HttpReply:
         answer = re.sub(r'("score":\s*)("[^"]*"|[^,}\s]+)', r"\g<1>99", text)
     elif kind == "empty":
         answer = ""
-    elif kind == "text":
+    elif kind in ("text", "gzip"):
         answer = fault.text
     elif kind == "bad_utf8":
         answer = text[:-2] + "\0" + text[-2:]
@@ -561,7 +563,13 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> HttpReply:
     content = None if finish in ("refusal", "content_filter") else answer
     payload = json.dumps(_reply_body(call.api, call.prompt, content, finish, model, fingerprint)).encode()
     reply = HttpReply(payload, fault=kind, delay=fault.seconds)
-    if kind == "slow_body":
+    if kind == "body":
+        reply.payload = fault.text.encode()
+    elif kind == "gzip":
+        reply.payload, reply.headers = gzip.compress(payload), {"content-encoding": "gzip"}
+    elif kind == "redirect":
+        reply.payload, reply.status, reply.headers = b"", fault.status or 307, {"location": fault.text}
+    elif kind == "slow_body":
         reply.delay, reply.spread = 0.0, fault.seconds or 0.5
     elif kind == "slow":
         reply.delay = fault.seconds or 1.0

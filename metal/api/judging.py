@@ -154,6 +154,7 @@ async def judge_async(
         if any(model.get("asked", "").startswith(f"{FUNCTION}:") for model in settings.get("models", {}).values()):
             raise UsageError(f"{run} is a run of a function; to go on with it, repeat the call that began it")
         inputs = load(dataset_of(run, settings))
+        concurrency = concurrency or settings.get("concurrency")
     else:
         if data is None or not judge:
             raise UsageError(
@@ -187,7 +188,7 @@ async def judge_async(
     folder = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)
     job = judge_job(request, folder, inputs.dataset, concurrency=concurrency, functions=functions)
     callbacks = callbacks or default_callbacks()
-    for warning in job.warnings if not dry_run else ():
+    for warning in job.warnings:
         callbacks.say(warning)
     how = EngineOptions(engine=chosen, wait=wait, address=address)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
@@ -217,7 +218,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     if not under_way(folder, how):
         raise NothingToDo(f"{folder} has no open batches; nothing to cancel")
     place = dataset_of(folder, settings)
-    job = judge_job(request, place, load(place).dataset)
+    job = judge_job(request, place, load(place).dataset, concurrency=settings.get("concurrency"))
     terms = Terms(how=how)
     return Judging(folder, job, terms, run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())))
 
@@ -288,6 +289,7 @@ async def generate_async(
         )
         recover(Path(settings["dataset"]))
         folder = dataset_of(run, settings)
+        concurrency = concurrency or settings.get("concurrency")
     else:
         if data is None:
             raise UsageError('give a dataset, e.g. `metal.generate("datasets/mine", model="openai:gpt-4o")`')

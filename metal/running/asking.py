@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ class Callbacks:
     say: a note or a warning. estimated: calls, tokens and cost to come, and what they are about, before anything is
     sent. confirm: whether to go on, where something is to be paid. watch: entered with the engine while it works;
     what it gives is called again and again, to show the progress. interrupted: what a first Ctrl-C came to.
-    signals: whether Ctrl-C and SIGTERM stop the run in good order; only in the main thread.
+    signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order; only in the main thread.
     """
 
     say: Callable[[str], None] = lambda line: None
@@ -231,8 +232,13 @@ def _reuse(job: Job, journal: Journal, answered: Answered, terms: Terms, callbac
 
 
 def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], None]:
-    """Ctrl-C begins no more calls; a second one drops those in flight. Returns what undoes this."""
+    """Ctrl-C or SIGTERM begin no more calls; a second one drops those in flight. Returns what undoes this.
+
+    A terminal that closes (SIGHUP) may say so twice, and cannot be written to any more: the calls in flight are
+    finished in silence. With nohup nothing happens.
+    """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    screens = [number for number in (1, 2) if os.isatty(number)]
 
     def interrupted() -> None:
         if engine.stopping.is_set() and task:
@@ -241,9 +247,18 @@ def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], Non
             return
         callbacks.interrupted(engine.stop())
 
+    def hung_up() -> None:
+        for number in screens:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+        if not engine.stopping.is_set():
+            interrupted()
+
+    handlers = {signal.SIGINT: interrupted, signal.SIGTERM: interrupted}
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handlers[signal.SIGHUP] = hung_up
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, interrupted)
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
     except NotImplementedError:  # Windows: Ctrl-C ends the program at once; the journal has what arrived
         return lambda: None
 
@@ -253,7 +268,7 @@ def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], Non
             loop.add_signal_handler(signal.SIGINT, lambda: None)  # another thread may get it
         else:
             loop.remove_signal_handler(signal.SIGINT)
-        loop.remove_signal_handler(signal.SIGTERM)
+        loop.remove_signal_handler(signal.SIGTERM)  # and SIGHUP stays harmless to the end
 
     return restore
 

@@ -241,4 +241,4 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     silent = len(sources) - len(usable)
     warnings = (f"warning: {silent:,} passages have no text and are passed over",) if silent else ()
     plan = Generation(models, instructions, usable)
-    return GenerateJob(request, folder, dataset, plan, warnings=warnings, rubrics=rubrics)
+    return GenerateJob(request, folder, dataset, plan, warnings=warnings, concurrency=concurrency, rubrics=rubrics)

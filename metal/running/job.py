@@ -84,8 +84,8 @@ Kind = TypeVar("Kind", bound=Request)
 class Job(ABC):
     """A request with its parts: what a verb wants to have asked, and what it makes of the answers.
 
-    folder: of the dataset. warnings: what to know before anything is asked. DESCRIBED: the key of the models' settings
-    in run.toml.
+    folder: of the dataset. warnings: what to know before anything is asked. concurrency: calls in flight, where that
+    was said. DESCRIBED: the key of the models' settings in run.toml.
     """
 
     command: ClassVar[str]
@@ -97,6 +97,7 @@ class Job(ABC):
     plan: Any
     open_client: Callable[[Model], Client] = open_client
     warnings: tuple[str, ...] = ()
+    concurrency: int | None = None
 
     @property
     def raters(self) -> tuple[str, ...]:
@@ -167,6 +168,7 @@ class Job(ABC):
         asked = asdict(self.request)
         settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
         settings |= {"dataset": str(self.folder), "identities": self._identities(), "prompt_hashes": self.digests()}
+        settings |= {"concurrency": self.concurrency} if self.concurrency else {}
         settings |= {self.DESCRIBED: {model.name: model.described() for model in self.plan.models}} | more
         about = manifest(self.command, self.dataset, [self.folder], settings, self.raters)
         with new_file(out / "run.toml") as partial:
@@ -220,5 +222,8 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
         wanted = type(defaults[key]) if type(defaults[key]) in (int, bool) else str
         if not all(type(part) is wanted for part in parts) or not isinstance(settings.get("dataset"), str):
             raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with `out`")
+    if type(settings.get("concurrency", 1)) is not int or settings.get("concurrency", 1) < 1:
+        problem = f"concurrency is {settings['concurrency']!r}"
+        raise DataError(out / "run.toml", problem, "Write how many calls may be in flight, or take it out")
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
     return kind(**plain), settings

@@ -174,7 +174,9 @@ def judge_job(
         return FunctionClient(functions[model.name], criteria) if model.name in functions else open_client(model)
 
     warnings += missing_texts(plan, folder)
-    return JudgeJob(request, folder, dataset, plan, connect, tuple(warnings), baselines, questions)
+    return JudgeJob(
+        request, folder, dataset, plan, connect, tuple(warnings), concurrency, baselines=baselines, questions=questions
+    )
 
 
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:

@@ -29,7 +29,7 @@ from metal.raters.judges.batch.ledger import (
 )
 from metal.raters.judges.batch.questions import SAMPLE
 from metal.raters.judges.batch.run import BatchRun
-from metal.raters.judges.call import TIMEOUT, BatchClient, CallFailed
+from metal.raters.judges.call import MOST_BYTES, TIMEOUT, BatchClient, CallFailed
 from metal.raters.judges.engine import EngineOptions, Rules, Session
 from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import BatchSettings, Model, Price
@@ -176,6 +176,12 @@ def test_a_lasting_refusal_is_written_down(server: OpenAIBatchServer, tmp_path: 
     jobs = len(server.service.jobs)
     assert session(plan, tmp_path).reasons == {"verdict": 5, reason: 1}
     assert len(server.service.jobs) == jobs, "it is not asked again"
+
+
+def test_a_reply_that_is_too_large(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.faults = when_prompt_has("summary 3.", Fault("text", text="x" * MOST_BYTES))
+    assert session(a_plan(a_model(server), count=6), tmp_path).reasons == {"verdict": 5, "failed: reply too large": 1}
+    assert (tmp_path / "journal.jsonl").stat().st_size < 20_000
 
 
 def test_a_call_that_always_fails_is_given_up_and_asked_again_when_resumed(

@@ -26,7 +26,7 @@ from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, tri
 from tests.judges.test_batch_run import session
 from tests.judges.test_runner import a_plan
 from tests.judges.test_runner import session as local_session
-from tests.llm_server import Fault
+from tests.llm_server import Fault, HttpReply
 
 GEMINI, VERTEX, ENDPOINT = "gemini:gemini-2.5-flash", "vertex:gemini-2.5-flash", "vertex-endpoint:123"
 pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
@@ -82,6 +82,25 @@ def test_all_answers_come_in_whatever_order(name: str, server: GoogleBatchServer
             assert isinstance(reply, Reply)
             assert (reply.text, name == ENDPOINT or reply == answer) == (answer.text, True)
         await direct.close()
+
+    trip(opened(name, server), steps)
+
+
+@ALL
+def test_nothing_goes_to_another_host(
+    name: str, server: GoogleBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = HttpReply(b"", 302, headers={"location": "http://portal.example/"})
+    monkeypatch.setattr(server, "side_reply", lambda request: away)
+    (tmp_path / "f").write_bytes(b"{}\n")
+
+    batch = "batches/1" if name == GEMINI else "projects/p1/locations/us-central1/batchPredictionJobs/1"
+
+    async def steps(client: BatchClient) -> None:
+        for step in (client.status(batch), client.upload(tmp_path / "f", "t")):
+            with pytest.raises(CallFailed) as outcome:
+                await step
+            assert outcome.value.kind == calls.REDIRECTED
 
     trip(opened(name, server), steps)
 

@@ -234,6 +234,9 @@ def test_temperature_may_be_left_out(tmp_path: Path) -> None:
         ("batch = { bytes = true }", "bytes = True"),
         ("batch = { bucket = 1 }", "a text"),
         ("batch = { price = { input = 1 } }", "price"),
+        ("batch = { price = 16 }", "Write price = "),
+        ("batch = { price = 2026-01-01 }", "Write price = "),
+        ("batch = { price = 0 }", "Write price = "),
     ],
 )
 def test_faults_of_judges_toml_are_named(tmp_path: Path, line: str, message: str) -> None:

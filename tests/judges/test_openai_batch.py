@@ -26,7 +26,7 @@ from metal.raters.judges.providers.openai_batch import open_batch_client, read_h
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
-from tests.llm_server import Fault, SideRequest, rejects_parameters
+from tests.llm_server import Fault, HttpReply, SideRequest, rejects_parameters
 from tests.openai_batch_server import OpenAIBatchServer
 
 pytestmark = pytest.mark.usefixtures("openai_environment")
@@ -278,7 +278,7 @@ def test_what_was_not_asked_may_be_left_out(behaviour: Behaviour, server: OpenAI
         (Fault("insufficient_quota"), calls.QUOTA),
         (Fault("model_not_found"), calls.UNKNOWN_MODEL),
         (Fault("drop"), calls.SERVER),
-        (Fault("not_json_body", text="x"), calls.SERVER),
+        (Fault("not_json_body", text="x"), calls.NOT_A_REPLY),
     ],
     ids=lambda value: value.kind if isinstance(value, Fault) else "",
 )
@@ -488,6 +488,12 @@ def test_a_list_that_never_ends(server: OpenAIBatchServer, monkeypatch: pytest.M
     assert failed(lambda client: client.find(TOKEN), server.openai_url).kind == calls.SERVER
 
 
+def test_nothing_goes_to_another_host(server: OpenAIBatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = HttpReply(b"", 302, headers={"location": "http://portal.example/"})
+    monkeypatch.setattr(server, "side_reply", lambda request: away)
+    assert failed(lambda client: client.status("b"), server.openai_url).kind == calls.REDIRECTED
+
+
 # ---------------------------------------------------------------- cancelling
 
 
@@ -586,8 +592,8 @@ def test_lines_that_cannot_be_read_at_all(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        (result(None), calls.SERVER),
-        (result("no JSON"), calls.SERVER),
+        (result(None), calls.NOT_A_REPLY),
+        (result("no JSON"), calls.NOT_A_REPLY),
         (result(COMPLETION, None), calls.SERVER),
         (result(COMPLETION, True), calls.SERVER),
         (result(COMPLETION, 7), calls.SERVER),

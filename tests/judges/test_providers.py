@@ -21,7 +21,7 @@ from metal.data.records import Output, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges import providers
-from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
+from metal.raters.judges.call import MOST_BYTES, CallFailed, ModelRequest, Reply, answer_schema
 from metal.raters.judges.collect import Collected, index_journal
 from metal.raters.judges.engine import Rules, Session
 from metal.raters.judges.journal import Answered, Journal
@@ -131,7 +131,7 @@ def test_one_call(name: str, llm_server: LlmServer) -> None:
         (Fault("503"), calls.SERVER),
         (Fault("drop"), calls.DROPPED),
         (Fault("drop_mid_body"), calls.DROPPED),
-        (Fault("not_json_body"), calls.SERVER),
+        (Fault("not_json_body"), calls.NOT_A_REPLY),  # it may be billed: not asked again
         (Fault("forbidden"), calls.DENIED),
         (Fault("model_not_found"), calls.UNKNOWN_MODEL),
     ],
@@ -284,6 +284,75 @@ def test_a_limit_that_is_set_too_high_is_no_text_that_is_too_long() -> None:
     result = failure(400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens")
     assert (result.kind, result.parameter) == (calls.PARAMETER, "max_tokens")
     assert failure(400, "Input is too long", code="invalid", parameter="messages").kind == calls.TOO_LONG
+
+
+# ---------------------------------------------------------------- what may come back
+
+UNBOUNDED = "langchain:anthropic:claude-one"  # its client is its own
+BOUNDED = [name for name in MODELS if name != UNBOUNDED]
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("status", [302, 307])
+def test_nothing_goes_to_another_host(name: str, status: int, llm_server: LlmServer) -> None:
+    with LlmServer() as elsewhere:
+        place = f"http://localhost:{elsewhere.port}{MODELS[name][1]}"  # 127.0.0.1 by another name
+        llm_server.faults = always(Fault("redirect", status=status, text=f"{place}?key={KEY}"))
+        result = failed(name, llm_server)
+        assert (result.kind, elsewhere.requests) == (calls.REDIRECTED, 0)
+    assert f"127.0.0.1:{llm_server.port} sends on to {place};" in result.message
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_redirect_on_the_same_host_keeps_the_question_or_fails(name: str, llm_server: LlmServer) -> None:
+    place = llm_server.url + MODELS[name][1]
+    llm_server.faults = lambda call: Fault("redirect", text=place) if call.number == 1 else None
+    assert json.loads(asked(name, llm_server).text)["justification"]
+    llm_server.faults = always(Fault("redirect", status=302, text=place))  # a POST would become a GET
+    assert failed(name, llm_server).kind == calls.REDIRECTED
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("kind", ["text", "gzip"])
+def test_a_reply_has_a_size(name: str, kind: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault(kind, text="x" * MOST_BYTES))
+    result = failed(name, llm_server)
+    assert (result.kind, result.message) == (calls.TOO_LARGE, "more than 8 MB")
+    llm_server.faults = always(Fault(kind, text="x" * (MOST_BYTES // 2)))
+    assert len(asked(name, llm_server).text) == MOST_BYTES // 2
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-4o", "guidance:openai:gpt-4o", "gemini:gemini-2.5-pro"])
+@pytest.mark.parametrize("body", ["<html>", "null", "[1, 2]", "", '{"choices": [{"mess'])
+def test_what_is_no_reply_is_not_asked_again(name: str, body: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("body", text=body))
+    assert failed(name, llm_server).kind == calls.NOT_A_REPLY
+    assert calls.NOT_A_REPLY not in calls.TRANSIENT
+
+
+def test_an_error_in_plain_text_is_told(llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("body", text='{"error": "boom"}'))
+    result = failed("openai:gpt-4o", llm_server)
+    assert (result.kind, "boom" in result.message) == (calls.SERVER, True)
+
+
+TOOL = {"function": {"name": "rate", "arguments": '{"score": 2}'}}
+ODD = [
+    ("openai:gpt-4o", {"choices": []}, calls.NO_CHOICES),
+    ("openai:gpt-4o", {"choices": [{"message": {"content": None, "tool_calls": [TOOL]}}]}, calls.TOOL_CALL),
+    ("gemini:gemini-2.5-pro", {"candidates": []}, calls.NO_CHOICES),
+    (
+        "gemini:gemini-2.5-pro",
+        {"candidates": [{"content": {"parts": [{"functionCall": {"name": "rate"}}]}, "finishReason": "STOP"}]},
+        calls.TOOL_CALL,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "reason"), ODD)
+def test_a_reply_without_text_says_what_it_is(name: str, body: Any, reason: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("body", text=json.dumps(body)))
+    assert asked(name, llm_server).ending == reason
 
 
 # ---------------------------------------------------------------- a provider of another package

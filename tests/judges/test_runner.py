@@ -20,7 +20,7 @@ from metal.data.records import Criterion, Output, Rating, Source
 from metal.errors import UnknownName
 from metal.raters.judges import call as calls
 from metal.raters.judges import journal as journals
-from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
+from metal.raters.judges.call import MOST_BYTES, CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.journal import Answered, Journal, read_answered
@@ -249,7 +249,6 @@ def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmS
         Fault("429", retry_after=0.05),
         Fault("429"),
         *(Fault(kind) for kind in ("500", "502", "503", "504", "408", "409", "drop", "drop_mid_body")),
-        Fault("not_json_body"),
         Fault("hang"),
         Fault("slow", seconds=5.0),
         Fault("slow_body", seconds=5.0),
@@ -265,6 +264,33 @@ def test_a_passing_fault_is_retried(fault: Fault, llm_server: LlmServer, tmp_pat
     assert len(outcome.records) == 6
     assert {record["retries"] for record in outcome.records} == {1}
     assert sum(outcome.run.progress[0].retries.values()) == 6
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (Fault("not_json_body"), "failed: not a reply"),
+        (Fault("text", text="x" * MOST_BYTES), "failed: reply too large"),
+        (Fault("body", text='{"choices": []}'), "no choices"),
+        (Fault("body", text='{"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]}'), "tool call"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Fault) else "",
+)
+def test_what_asking_again_does_not_mend_is_asked_once(
+    fault: Fault, reason: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = always(fault)
+    outcome = session(a_plan(a_model(llm_server)), tmp_path)
+    assert outcome.reasons == {reason: 6}
+    assert (llm_server.requests, len(outcome.records)) == (6, 6)
+    assert (tmp_path / "journal.jsonl").stat().st_size < 20_000
+
+
+def test_a_redirect_elsewhere_stops_the_judge(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault("redirect", text="http://portal.example/login"))
+    outcome = session(a_plan(a_model(llm_server, concurrency=1)), tmp_path)
+    assert (llm_server.requests, len(outcome.records)) == (1, 0)
+    assert "sends on to http://portal.example/login" in outcome.run.progress[0].stopped
 
 
 @pytest.mark.parametrize("fault", [Fault("fenced"), Fault("slow", seconds=0.1), Fault("slow_body", seconds=0.2)])
@@ -328,14 +354,12 @@ def test_an_unreadable_reply_keeps_its_text_as_comment(llm_server: LlmServer, tm
 
 
 def test_a_storm_of_faults_ends_with_every_answer(llm_server: LlmServer, tmp_path: Path) -> None:
-    rates = dict.fromkeys(("429", "500", "503", "drop", "drop_mid_body", "not_json_body", "malformed", "empty"), 0.08)
+    rates = dict.fromkeys(("429", "500", "503", "drop", "drop_mid_body", "malformed", "empty"), 0.08)
     llm_server.faults = random_faults(1, rates, max_attempt=1, retry_after=0.01)
     outcome = session(a_plan(a_model(llm_server), count=200), tmp_path)
     assert outcome.reasons == {"verdict": 200}
     assert len({record["key"] for record in outcome.records}) == 200
-    assert len(outcome.records) == llm_server.completed - sum(
-        call.fault == "not_json_body" for call in llm_server.calls
-    )
+    assert len(outcome.records) == llm_server.completed
 
 
 # ---------------------------------------------------------------- too many requests

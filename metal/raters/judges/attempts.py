@@ -171,6 +171,7 @@ class Attempts:
             self.progress.sent += 1
             try:
                 reply = await self.client.ask(request)
+                calls.check_size(len(reply.raw))
             except CallFailed as failure:
                 self.hide_secrets(failure)
                 if failure.kind == calls.PARAMETER and self.drop_rejected(failure, question, request):
@@ -218,7 +219,7 @@ class Attempts:
             self.progress.retries[failure.kind] += 1
         if failure.kind == calls.BUSY:
             self.pace.busy(failure.wait, attempt.began)
-        elif failure.kind in calls.TRANSIENT:
+        elif failure.kind in calls.TRANSIENT | calls.USELESS:
             self.pace.failed()
             if self.pace.down:
                 self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")

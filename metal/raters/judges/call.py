@@ -18,6 +18,8 @@ from metal.raters.judges.prompts import Message
 
 # How a reply ended. COMPLETE does not say whether it contains a verdict.
 COMPLETE, TRUNCATED, FILTERED, REFUSED = "complete", "truncated", "filtered", "refused"
+NO_CHOICES, TOOL_CALL = "no choices", "tool call"
+MOST_BYTES = 8_000_000  # of a reply, decompressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,22 @@ class CallFailed(Exception):
 BUSY, SERVER, TIMEOUT, DROPPED = "too many requests", "server error", "timeout", "connection lost"
 EXPIRED = "expired"
 TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED, EXPIRED})
+# Asked and perhaps paid for; asking again at once would bring the same.
+NOT_A_REPLY, TOO_LARGE = "not a reply", "reply too large"
+USELESS = frozenset({NOT_A_REPLY, TOO_LARGE})
 # No request to this model can succeed until somebody changes something.
-DENIED, UNKNOWN_MODEL, QUOTA = "access denied", "model unknown", "quota used up"
-FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA})
+DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED = "access denied", "model unknown", "quota used up", "redirected"
+FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED})
 # This request can never succeed.
 PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
 
 VERDICT = "verdict"  # the kind of a reply that contains what was asked for; other kinds are the reason it does not
+
+
+def check_size(size: int, most: int = MOST_BYTES) -> None:
+    """Raises CallFailed for a reply of more bytes than there may be."""
+    if size > most:
+        raise CallFailed(TOO_LARGE, f"more than {most / 1e6:g} MB")
 
 
 class Question(Protocol):

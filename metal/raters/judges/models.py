@@ -284,11 +284,12 @@ def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
     return BatchSettings(**entry)
 
 
-def _read_price(entry: Mapping[str, Any] | None, place: str) -> Price | None:
-    if not entry:
+def _read_price(entry: Any, place: str) -> Price | None:
+    if entry is None:
         return None
-    check_known(f"{place}: price: key", entry, ("input", "output"))
-    amounts: list[Any] = [entry.get(key) for key in ("input", "output")]
+    table = entry if isinstance(entry, dict) else {}
+    check_known(f"{place}: price: key", table, ("input", "output"))
+    amounts: list[Any] = [table.get(key) for key in ("input", "output")]
     if not all(type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts):
         raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ per million tokens")
     return Price(float(entry["input"]), float(entry["output"]))

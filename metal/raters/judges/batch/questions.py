@@ -195,6 +195,10 @@ class BatchQuestions:
                 question = missing.pop(key, None)
                 if question is None or key in written:
                     continue
+                try:
+                    calls.check_size(0 if isinstance(result, CallFailed) else len(result.raw))
+                except CallFailed as error:
+                    result = error
                 if isinstance(result, CallFailed):
                     failure = result
                     self.fail(question, key, result, batch)

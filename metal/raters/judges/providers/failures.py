@@ -117,8 +117,8 @@ def one_line_json(body: bytes) -> bytes:
     return body.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
-def read_json(body: bytes) -> dict[str, Any]:
-    """The object in a reply's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed for anything else."""
+def read_json(body: bytes, kind: str = calls.SERVER) -> dict[str, Any]:
+    """The object in an answer's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed for anything else."""
     try:
         value = json.loads(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
@@ -126,7 +126,7 @@ def read_json(body: bytes) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     text = body.decode("utf-8", "replace")
-    raise CallFailed(calls.SERVER, f"the reply is not a JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])
+    raise CallFailed(kind, f"not a JSON object: {one_line(text[:200]) or 'nothing'}", body=text[:MOST_BODY])
 
 
 def as_object(value: object) -> dict[str, Any]:

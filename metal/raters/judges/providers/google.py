@@ -1,18 +1,18 @@
 """Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
 
-The package is asked for the reply as it arrived and nothing is parsed by it. Its own retries are off; it would
-otherwise send a second time, unasked, when a connection breaks.
+The package is asked for the reply as it arrived and nothing is parsed by it. Its own retries are off, and it sends
+through a client of ours; it would otherwise send a second time, unasked, when a connection breaks.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import aiohttp
 import google.auth.exceptions
 import httpx
 from google import genai
@@ -22,6 +22,7 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
+from metal.raters.judges.providers.bounded import BoundedAsync
 from metal.raters.judges.providers.failures import (
     as_object,
     failure,
@@ -43,10 +44,15 @@ QUEUE_FULL = "rate_limit_exceeded"
 NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
 
+class HttpClient(BoundedAsync, httpx.AsyncClient):
+    """httpx's, with bounds."""
+
+
 def open_client(model: Model) -> Client:
     """A client for gemini: and vertex: models."""
-    client, whose = connect(model)
-    return Gemini(client, model, whose)
+    http = HttpClient(limits=httpx.Limits(max_connections=1024))
+    client, whose = connect(model, httpx_async_client=http)
+    return Gemini(client, http, model, whose)
 
 
 def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
@@ -105,21 +111,23 @@ def credentials(model: Model) -> Any:
 class Gemini:
     """A connection to one model."""
 
-    def __init__(self, client: genai.Client, model: Model, whose: str) -> None:
-        self._client, self._model, self._whose = client, model, whose
+    def __init__(self, client: genai.Client, http: HttpClient, model: Model, whose: str) -> None:
+        self._client, self._http, self._model, self._whose = client, http, model, whose
 
     async def close(self) -> None:
         await self._client.aio.aclose()
+        await self._http.aclose()
         self._client.close()
 
     async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         with gemini_failures(self._whose, ask.timeout):
-            response = await self._client.aio.models.generate_content(
-                model=self._model.model, contents=ask.message.user, config=configured(ask)
-            )
-        raw = response.sdk_http_response.body if response.sdk_http_response else None
-        return read_body((raw or "").encode("utf-8", "surrogatepass"))
+            async with asyncio.timeout(ask.timeout):
+                response = await self._client.aio.models.generate_content(
+                    model=self._model.model, contents=ask.message.user, config=configured(ask)
+                )
+            raw = response.sdk_http_response.body if response.sdk_http_response else None
+            return read_body((raw or "").encode("utf-8", "surrogatepass"))
 
 
 def configured(ask: ModelRequest) -> types.GenerateContentConfig:
@@ -157,17 +165,17 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
         raise CallFailed(calls.DENIED, f"{whose}: {NO_LOGIN}; {one_line(str(error))}") from None
     except (TimeoutError, httpx.TimeoutException):
         raise CallFailed(calls.TIMEOUT, f"{nothing} in {seconds:g} s") from None
-    except (aiohttp.ClientError, httpx.HTTPError, OSError) as error:
+    except (httpx.HTTPError, OSError) as error:
         if batch and isinstance(error, OSError) and error.errno in OF_THE_DISK:
             raise
         raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
-    except (ValueError, KeyError) as error:
-        raise CallFailed(calls.SERVER, f"{none}: {one_line(str(error))}") from None
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise CallFailed(calls.SERVER if batch else calls.NOT_A_REPLY, f"{none}: {one_line(str(error))}") from None
 
 
 def read_body(body: bytes) -> Reply:
     """The reply in the body of generateContent. Raises CallFailed when there is none."""
-    content = read_json(body)
+    content = read_json(body, calls.NOT_A_REPLY)
     usage = content.get("usageMetadata") or {}
     thoughts, answer = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
     candidates = content.get("candidates") or []
@@ -178,7 +186,9 @@ def read_body(body: bytes) -> Reply:
     blocked = (content.get("promptFeedback") or {}).get("blockReason")
     if not text:
         text = f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""
-    ending = ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE
+    ending = ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE if candidate else calls.NO_CHOICES
+    if not text and any("functionCall" in part for part in map(as_object, parts)):
+        ending = calls.TOOL_CALL
     return Reply(
         text,
         calls.FILTERED if blocked else ending,

@@ -10,6 +10,7 @@ asynchronous upload sleeps on the event loop.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -27,6 +28,7 @@ from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Model
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import google_cloud as cloud
+from metal.raters.judges.providers.bounded import Bounded
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, one_line, read_json
 from metal.raters.judges.providers.google import configured, connect, gemini_failures, project_and_location, read_body
 
@@ -38,6 +40,20 @@ def open_batch_client(model: Model) -> BatchClient:
     if model.provider == "gemini":
         return GeminiBatches(model)
     return VertexGeminiBatches(model, cloud.open_bucket(model, project_and_location(model)[0]))
+
+
+class HttpClient(Bounded, httpx.Client):
+    """httpx's, with bounds. seen: called with each response that is no stream."""
+
+    def __init__(self, seen: Callable[[httpx.Response], None]) -> None:
+        super().__init__()
+        self._seen = seen
+
+    def send(self, request: httpx.Request, *, stream: bool = False, **how: Any) -> httpx.Response:
+        response: httpx.Response = super().send(request, stream=stream, **how)
+        if not stream:
+            self._seen(response)
+        return response
 
 
 class GeminiBatches:
@@ -52,7 +68,8 @@ class GeminiBatches:
     def __init__(self, model: Model) -> None:
         self._model, self._requests = model, Requests(model)
         self._raw: dict[str, bytes] = {}  # batch -> the body it was described with
-        self._client, self._whose = connect(model, client_args={"event_hooks": {"response": [self._keep]}})
+        self._http = HttpClient(self._keep)
+        self._client, self._whose = connect(model, httpx_client=self._http)
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
         """A request with its key. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
@@ -74,6 +91,7 @@ class GeminiBatches:
 
     async def close(self) -> None:
         """Give back connections."""
+        self._http.close()
         self._client.close()
 
     @cloud.on_thread

@@ -22,6 +22,7 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Status
 from metal.raters.judges.models import FILE, Model
+from metal.raters.judges.providers.bounded import bound
 from metal.raters.judges.providers.failures import failure, one_line, retry_after, retry_delay
 from metal.raters.judges.providers.google import NO_LOGIN, QUEUE_FULL, credentials, login_needed
 
@@ -120,9 +121,13 @@ def _read_status(error: Mapping[str, Any], whose: str) -> CallFailed:
 
 
 @contextmanager
-def failures(whose: str, code: str = "") -> Iterator[None]:
-    """Errors of a call in the block become CallFailed. whose: whom they are about; code: as of `failure`."""
+def failures(whose: str, code: str = "", no_answer: str = calls.SERVER) -> Iterator[None]:
+    """Errors of a call in the block become CallFailed.
+
+    whose: whom they are about. code: as of `failure`. no_answer: the kind of a body that is none.
+    """
     import requests
+    import urllib3
     from google.api_core import exceptions
     from google.protobuf.json_format import ParseError
 
@@ -134,13 +139,13 @@ def failures(whose: str, code: str = "") -> Iterator[None]:
         with suppress(ValueError, AttributeError):  # not JSON, or of no HTTP response
             wait = wait or retry_delay(response.json())
         raise failure(int(error.code or 500), error.message or str(error), code=code, wait=wait, whose=whose) from None
-    except (requests.exceptions.RequestException, exceptions.RetryError) as error:
+    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, exceptions.RetryError) as error:
         late = isinstance(error, requests.exceptions.Timeout | exceptions.RetryError) or "timed out" in str(error)
         raise CallFailed(calls.TIMEOUT if late else calls.DROPPED, one_line(str(error))) from None
     except google.auth.exceptions.GoogleAuthError as error:
         raise CallFailed(calls.DENIED, f"{whose}: {NO_LOGIN}; {one_line(str(error))}") from None
-    except (ValueError, ParseError) as error:  # a body that is none
-        raise CallFailed(calls.SERVER, f"not an answer: {one_line(str(error))}") from None
+    except (ValueError, ParseError) as error:
+        raise CallFailed(no_answer, f"not an answer: {one_line(str(error))}") from None
 
 
 def open_bucket(model: Model, project: str) -> Bucket:
@@ -160,6 +165,7 @@ def open_bucket(model: Model, project: str) -> Bucket:
 
     with login_needed(model):
         client = storage.Client(project=project, credentials=credentials(model))
+        bound(client._http)
     return Bucket(client, name, "/".join(filter(None, (folder, FOLDER))), model.timeout)
 
 

@@ -2,6 +2,9 @@
 
 LangChain's own structured output loses the text of a reply that is not as it should be. So the JSON schema goes
 to the provider by the provider's own parameter, where we know it, and the text is read by METAL's reader.
+
+OpenAI's and Azure's integrations send through a client of ours, with its bounds. Others bring their own, which cannot
+be bounded: a redirect is followed, and a reply is measured when it is in memory.
 """
 
 from __future__ import annotations
@@ -40,10 +43,15 @@ def open_client(model: Model) -> Client:
     if wanted and not os.environ.get(wanted):
         raise UsageError(f"{model.name} needs a key in the environment variable {wanted}, which is not set")
     settings: dict[str, Any] = {"max_retries": 0, "timeout": model.timeout}
+    http = None
+    if provider in ("openai", "azure_openai"):
+        from metal.raters.judges.providers.openai_like import PlainHttpClient
+
+        http = settings["http_async_client"] = PlainHttpClient(timeout=model.timeout)
     settings |= {"api_key": key} if key else {}
     settings |= {"base_url": model.base_url} if model.base_url else {}
     settings |= {"default_headers": model.sent_headers()} if model.headers else {}
-    client = LangChainChat(model, name, provider, settings)
+    client = LangChainChat(model, name, provider, settings, http)
     client.chat({}, "none", {})  # a missing package or key shows here
     return client
 
@@ -51,12 +59,14 @@ def open_client(model: Model) -> Client:
 class LangChainChat:
     """A connection to one model; LangChain's object is made again when parameters change."""
 
-    def __init__(self, model: Model, name: str, provider: str, settings: dict[str, Any]) -> None:
-        self._model, self._name, self._provider, self._settings = model, name, provider, settings
+    def __init__(self, model: Model, name: str, provider: str, settings: dict[str, Any], http: Any) -> None:
+        self._model, self._name, self._provider, self._settings, self._http = model, name, provider, settings, http
         self._chats: dict[str, Any] = {}
 
     async def close(self) -> None:
         self._chats.clear()
+        if self._http:
+            await self._http.aclose()
 
     def chat(self, parameters: dict[str, Any], structured: str, schema: dict[str, Any]) -> Any:
         """LangChain's chat model with these parameters. Raises UsageError when LangChain cannot make it."""
@@ -83,6 +93,8 @@ class LangChainChat:
                 answer = await chat.ainvoke([message for message in messages if message[1]])
         except TimeoutError:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+        except CallFailed:
+            raise
         except Exception as error:  # every integration has exceptions of its own
             raise self._failure(error) from None
         dropped = tuple(name for name in ("temperature",) if name in parameters and getattr(chat, name, 0) is None)
@@ -106,7 +118,9 @@ class LangChainChat:
             return CallFailed(calls.TIMEOUT, message)
         if isinstance(error, OSError) or "Connect" in type(error).__name__:
             return CallFailed(calls.DROPPED, message)
-        return CallFailed(calls.SERVER, f"not a reply that LangChain can read: {type(error).__name__}: {message}")
+        unreadable = isinstance(error, ValueError | TypeError | AttributeError | LookupError)
+        kind = calls.NOT_A_REPLY if unreadable else calls.SERVER
+        return CallFailed(kind, f"not a reply that LangChain can read: {type(error).__name__}: {message}")
 
 
 def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from metal.raters.judges.providers.failures import (
 
 OURS = "metal"  # what our token is called in a batch's metadata
 MOST_BYTES = 190_000_000  # of a file; like the requests, a margin below what the services' documentation says
+_MOST_RESULTS = 4 * MOST_BYTES
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 OLDEST = 35 * 86_400.0  # seconds; results are kept for 30 days, so an older batch is of no use
 _PAGE = 100  # batches per page of the list, the most there may be
@@ -176,7 +177,7 @@ class OpenAIBatch:
         """Write the lines of both files, replies first. A download that breaks off leaves nothing under `into`."""
         async with self._guarded():
             content = await self._get(f"/batches/{_quoted(batch)}")
-        seconds = _PATIENCE + MOST_BYTES * 4 / _BYTES_A_SECOND
+        seconds = _PATIENCE + _MOST_RESULTS / _BYTES_A_SECOND
         with new_file(into) as partial, naming(partial), partial.open("wb") as file:
             for name in filter(None, (content.get("output_file_id"), content.get("error_file_id"))):
                 async with (
@@ -186,6 +187,7 @@ class OpenAIBatch:
                     last = b"\n"
                     async for piece in answer.iter_bytes(1 << 20):
                         file.write(piece)
+                        calls.check_size(file.tell(), _MOST_RESULTS)
                         last = piece[-1:] or last
                 if last != b"\n":
                     file.write(b"\n")

@@ -22,6 +22,7 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
+from metal.raters.judges.providers.bounded import BoundedAsync
 from metal.raters.judges.providers.failures import as_object, failure, one_line, one_line_json, read_json, retry_after
 from metal.raters.judges.secrets import key_from_environment
 
@@ -32,6 +33,14 @@ ENDINGS = {
     "content_filter": calls.FILTERED,
     "refusal": calls.REFUSED,
 }
+
+
+class HttpClient(BoundedAsync, openai.DefaultAioHttpClient):
+    """The package's on aiohttp, with bounds."""
+
+
+class PlainHttpClient(BoundedAsync, openai.DefaultAsyncHttpxClient):
+    """The package's own, with bounds, for those who ask through the package."""
 
 
 def open_client(model: Model) -> OpenAILike:
@@ -45,7 +54,7 @@ def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
     Raises UsageError when a key or an address is missing.
     """
     timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
-    http = openai.DefaultAioHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
+    http = HttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
     shared: dict[str, Any] = {
         "max_retries": 0,
         "timeout": timeout,
@@ -108,9 +117,8 @@ class OpenAILike:
         first = self._first
         if first is None:
             response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            if not response.history:  # answered where it was sent
-                self._first = response.request
-                self._first.headers.pop("content-length", None)
+            self._first = response.request
+            self._first.headers.pop("content-length", None)
             return response
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         again = httpx2.Request("POST", first.url, headers=first.headers, content=content, extensions=first.extensions)
@@ -184,19 +192,23 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 
 def read_body(body: bytes) -> Reply:
     """The reply in the body of a chat completion. Raises CallFailed for what is none."""
-    content = read_json(body)
+    content = read_json(body, calls.NOT_A_REPLY)
     error = content.get("error")
-    if isinstance(error, dict) and not content.get("choices"):  # some routers send errors with status 200
+    if error and not content.get("choices"):  # some routers send errors with status 200
+        error = error if isinstance(error, dict) else {"message": error}
         code = error.get("code")
         status = code if isinstance(code, int) else 500
         raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
     choices = content.get("choices")
     choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
     message, usage = as_object(choice.get("message")), as_object(content.get("usage"))
-    refusal = message.get("refusal")
+    refusal, text = message.get("refusal"), _text(message.get("content"))
+    ending = ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE) if choice else calls.NO_CHOICES
+    if not text and (message.get("tool_calls") or message.get("function_call")):
+        ending = calls.TOOL_CALL
     return Reply(
-        refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
-        calls.REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE),
+        refusal if isinstance(refusal, str) and refusal else text,
+        calls.REFUSED if refusal else ending,
         one_line_json(body),
         str(content.get("model") or ""),
         str(content.get("system_fingerprint") or ""),

@@ -31,6 +31,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Client, ModelRequest, Reply, Status
 from metal.raters.judges.models import FILE, Model
 from metal.raters.judges.providers import google_cloud as cloud
+from metal.raters.judges.providers.bounded import bound
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, read_json
 from metal.raters.judges.providers.google import QUEUE_FULL, credentials, login_needed, project_and_location
 
@@ -60,7 +61,9 @@ def open_client(model: Model) -> Client:
             api_transport="rest",
             api_endpoint=model.base_url or None,
         )
-        return VertexEndpoint(aiplatform.Endpoint(name), model, name)
+        endpoint = aiplatform.Endpoint(name)
+        bound(endpoint._prediction_client.transport._session)
+        return VertexEndpoint(endpoint, model, name)
 
 
 def instance_of(ask: ModelRequest) -> dict[str, Any]:
@@ -88,7 +91,7 @@ class VertexEndpoint:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
 
     def _predict(self, ask: ModelRequest) -> Reply:
-        with cloud.failures(self._whose):
+        with cloud.failures(self._whose, no_answer=calls.NOT_A_REPLY):
             answer = self._endpoint.predict(
                 instances=[instance_of(ask)], parameters=dict(ask.parameters), timeout=ask.timeout
             )
@@ -139,6 +142,8 @@ def open_batch_client(model: Model) -> BatchClient:
     with login_needed(model):
         options["credentials"] = credentials(model)
         jobs, endpoints = vertex.JobServiceClient(**options), vertex.EndpointServiceClient(**options)
+        for client in (jobs, endpoints):
+            bound(client.transport._session)  # type: ignore[union-attr]
     return VertexBatches(model, name, jobs, endpoints, bucket)
 
 
