@@ -44,13 +44,13 @@ QUEUE_FULL = "rate_limit_exceeded"
 NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
 
-class HttpClient(BoundedAsync, httpx.AsyncClient):
+class GoogleHttpClient(BoundedAsync, httpx.AsyncClient):
     """httpx's, with bounds."""
 
 
 def open_client(model: Model) -> Client:
     """A client for gemini: and vertex: models."""
-    http = HttpClient(limits=httpx.Limits(max_connections=1024))
+    http = GoogleHttpClient(limits=httpx.Limits(max_connections=1024))
     client, whose = connect(model, httpx_async_client=http)
     return Gemini(client, http, model, whose)
 
@@ -111,7 +111,7 @@ def credentials(model: Model) -> Any:
 class Gemini:
     """A connection to one model."""
 
-    def __init__(self, client: genai.Client, http: HttpClient, model: Model, whose: str) -> None:
+    def __init__(self, client: genai.Client, http: GoogleHttpClient, model: Model, whose: str) -> None:
         self._client, self._http, self._model, self._whose = client, http, model, whose
 
     async def close(self) -> None:

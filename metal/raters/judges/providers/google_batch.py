@@ -42,7 +42,7 @@ def open_batch_client(model: Model) -> BatchClient:
     return VertexGeminiBatches(model, cloud.open_bucket(model, project_and_location(model)[0]))
 
 
-class HttpClient(Bounded, httpx.Client):
+class BatchHttpClient(Bounded, httpx.Client):
     """httpx's, with bounds. seen: called with each response that is no stream."""
 
     def __init__(self, seen: Callable[[httpx.Response], None]) -> None:
@@ -68,7 +68,7 @@ class GeminiBatches:
     def __init__(self, model: Model) -> None:
         self._model, self._requests = model, Requests(model)
         self._raw: dict[str, bytes] = {}  # batch -> the body it was described with
-        self._http = HttpClient(self._keep)
+        self._http = BatchHttpClient(self._keep)
         self._client, self._whose = connect(model, httpx_client=self._http)
 
     def line(self, key: str, ask: ModelRequest) -> bytes:

@@ -35,7 +35,7 @@ ENDINGS = {
 }
 
 
-class HttpClient(BoundedAsync, openai.DefaultAioHttpClient):
+class OpenAIHttpClient(BoundedAsync, openai.DefaultAioHttpClient):
     """The package's on aiohttp, with bounds."""
 
 
@@ -54,7 +54,7 @@ def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
     Raises UsageError when a key or an address is missing.
     """
     timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
-    http = HttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
+    http = OpenAIHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
     shared: dict[str, Any] = {
         "max_retries": 0,
         "timeout": timeout,
