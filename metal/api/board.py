@@ -125,7 +125,7 @@ def billboard(
     manifest = inputs.manifest("billboard", dataset, settings.to_dict(), result.raters, result.signature)
     history = tuple(board.entries[: board.version]) if board else ()
     ensembles = tuple(result.ensembles.values())
-    return Billboard.of(result, dataset, manifest, result.raters, history, ensembles, kept)
+    return Billboard.of(result, dataset, manifest, (*result.people, *result.raters), history, ensembles, kept)
 
 
 By = Annotated[str, Option("Who submits it. [default: anonymous]")]
@@ -138,8 +138,8 @@ class Submitted:
     board: the dataset's name. version: of the board. what: generator, metric or withdrawn. name: of what joined or
     left. lines: what came of it, such as how many outputs each metric scored. protections: how a submitted program was
     kept apart. ranked: the new board of its main criterion, None where it could not be ranked, for the reason in
-    not_ranked. by_settings: whether the board was ranked by kept settings of `metal.billboard(...)`, else by the
-    defaults. earlier_ensembles: signatures of the ensembles the board had before.
+    not_ranked. reference: the people it was ranked against, as `metal.billboard(reference=...)` last said; "" for all.
+    earlier_ensembles: signatures of the ensembles the board had before.
     """
 
     board: str
@@ -150,7 +150,7 @@ class Submitted:
     protections: tuple[str, ...]
     ranked: Board | None = field(repr=False)
     not_ranked: str
-    by_settings: bool
+    reference: str
     earlier_ensembles: frozenset[str] = field(repr=False)
 
 
@@ -259,17 +259,18 @@ def submit_withdraw(board: StrPath, name: str, *, by: By = "", progress: Progres
 def _submitted(joined: Joined, progress: Progress) -> Submitted:
     """The result, with the board ranked again on its main criterion."""
     from metal.boards.board import billboard
-    from metal.boards.cells import board_cells, main_criterion
-    from metal.boards.store import has_settings, kept_settings, store_ensembles, stored_ensembles
+    from metal.boards.cells import board_cells, main_criterion, ranked_cells
+    from metal.boards.settings import BoardSettings
+    from metal.boards.store import kept_settings, store_ensembles, stored_ensembles
     from metal.genie.exclusion import without_noisy
 
     board = joined.board
     stored = stored_ensembles(board.folder)
-    ranked, not_ranked = None, ""
+    ranked, not_ranked, settings = None, "", BoardSettings()
     try:
         settings = kept_settings(board.folder, board.version)
         dataset, _ = without_noisy(board.dataset, board.folder, (), settings.exclude_noisy)
-        main = main_criterion([cell.criterion for cell in board_cells(dataset, settings)])
+        main = main_criterion([cell.criterion for cell in ranked_cells(board_cells(dataset, settings))])
         ranked = billboard(dataset, replace(settings, criteria=(main,)), stored=stored, progress=progress)
         store_ensembles(board.folder, list(ranked.ensembles.values()))
     except MetalError as error:  # the submission stands; only its rank is unknown
@@ -284,6 +285,6 @@ def _submitted(joined: Joined, progress: Progress) -> Submitted:
         joined.protections,
         ranked,
         not_ranked,
-        has_settings(board.folder),
+        settings.reference,
         frozenset(str(record["ensemble"]) for record in stored),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.boards.cells import ALL_LANGUAGES, OVERALL, BoardCell, board_cells, left_out, main_criterion
+from metal.boards.cells import (
+    ALL_LANGUAGES,
+    OVERALL,
+    BoardCell,
+    board_cells,
+    left_out,
+    main_criterion,
+    ranked_cells,
+)
 from metal.boards.crowd import BoardFigures, Figures, crowd
 from metal.boards.ensemble import GROUP as ENSEMBLES
 from metal.boards.ensemble import (
@@ -20,6 +29,7 @@ from metal.boards.ensemble import (
     member_rows,
 )
 from metal.boards.ensemble_records import ensemble_base, ensemble_record, ensemble_signature
+from metal.boards.generators import generator_rows
 from metal.boards.lint import lint
 from metal.boards.overrating import families, human_generators, overrating_rows, self_preference_rows
 from metal.boards.ranking import (
@@ -28,7 +38,6 @@ from metal.boards.ranking import (
     ceiling,
     comparisons,
     figure_columns,
-    generator_rows,
     ranking,
     table_of,
 )
@@ -37,6 +46,7 @@ from metal.data.dataset import Dataset, people_named
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
+UNRANKED = "nobody but the people has a score (an overall score takes one on each criterion)"
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -84,11 +94,13 @@ def billboard(
     for names that do not occur.
     """
     cells = board_cells(dataset, settings)
+    main = main_criterion([cell.criterion for cell in ranked_cells(cells)])
     _check_names(cells)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    notes, ensembles = [], {}
+    notes: list[tuple[BoardCell, str]] = [(cell, UNRANKED) for cell in cells if not cell.raters]
+    ensembles = {}
     figures: list[Figures] = []
     for done, cell in enumerate(cells):
         progress(done, len(cells))
@@ -120,7 +132,7 @@ def billboard(
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
     progress(len(cells), len(cells))
     return Board(
-        main_criterion([cell.criterion for cell in cells]),
+        main,
         people_named(dataset, settings.reference),
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         tables,
@@ -213,13 +225,18 @@ def _where(cell: BoardCell) -> str:
 
 def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:
     """Notes about cells, each said once with all the cells it is about."""
+    of_criterion = Counter(cell.criterion for cell in cells)
     about: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
         about.setdefault(note, []).append(cell)
-    return [
-        f"{'every criterion and language' if len(where) == len(cells) > 1 else ', '.join(map(_where, where))}: {note}"
-        for note, where in about.items()
-    ]
+    lines = []
+    for note, where in about.items():
+        noted = Counter(cell.criterion for cell in where)
+        whole = {name for name, times in noted.items() if times == of_criterion[name] > 1}
+        names = [cell.criterion if cell.criterion in whole else _where(cell) for cell in where]
+        everywhere = len(where) == len(cells) > 1
+        lines.append(f"{'every criterion and language' if everywhere else ', '.join(dict.fromkeys(names))}: {note}")
+    return lines
 
 
 def _warnings(

@@ -278,6 +278,14 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
     return cells
 
 
+def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
+    """The cells with a rater besides the people. Raises UsageError where there is none."""
+    ranked = [cell for cell in cells if cell.raters]
+    if not ranked:
+        raise UsageError(f"nobody but the people has a score on {cells[0].criterion}: there is nobody to rank")
+    return ranked
+
+
 def main_criterion(criteria: Sequence[str]) -> str:
     """The criterion a board shows first: overall, else the first."""
     return OVERALL if OVERALL in criteria else criteria[0]

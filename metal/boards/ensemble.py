@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from metal.stats.ensemble import (
     leave_one_out_correlation,
     leave_one_out_predictions,
 )
-from metal.stats.patterns import Numbers
+from metal.stats.patterns import Codes, Numbers
 
 GROUP = "ensemble"  # raters of this group are ensembles: never a member of another
 NAME = "ensemble (unseen)"
@@ -48,7 +49,8 @@ class BoardEnsemble:
 
     candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals: of alpha, with the
     wanted number of coefficients. target: people's score h was fitted as offset + slope * h. in_sample, left_out: r
-    with people, on the rows it was fitted to and by leave-one-generator-out (NaN: undefined). unseen: (items,)
+    with people, on the rows it was fitted to and by leave-one-generator-out (NaN: undefined). digest: of the names and
+    numbers it was fitted to. unseen: (items,)
     predictions of leave-one-generator-out; scores: (items,) of the whole fit, for people's generators and all others.
     """
 
@@ -63,6 +65,7 @@ class BoardEnsemble:
     generators: int
     in_sample: float
     left_out: float
+    digest: str
     unseen: Numbers = field(repr=False, compare=False)
     scores: Numbers = field(repr=False, compare=False)
     ablation: tuple[Without, ...] = ()
@@ -131,6 +134,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
         len(moments.products),
         _r(scores[complete], target),
         _r(unseen[complete], target),
+        _digest(names, metrics, target, generator),
         unseen,
         scores,
         tuple(_without(name, names, metrics, target, generator, settings) for name in _used(names, ensemble)),
@@ -157,6 +161,15 @@ def _alpha(moments: GeneratorMoments, settings: BoardSettings) -> tuple[float, t
     if settings.alpha is not None:
         return settings.alpha, intervals
     return choose_alpha(intervals, settings.rule), intervals
+
+
+def _digest(names: Sequence[str], metrics: Numbers, target: Numbers, generator: Codes) -> str:
+    """Eight hex digits of what an ensemble is fitted to, whatever the order of the metrics."""
+    order = sorted(range(len(names)), key=names.__getitem__)
+    digest = blake2b("\n".join(names[at] for at in order).encode("utf-8", "surrogatepass"), digest_size=4)
+    for numbers in (metrics[:, order], target, generator.astype(np.float64)):
+        digest.update(np.ascontiguousarray(numbers).tobytes())
+    return digest.hexdigest()
 
 
 def _without(

@@ -23,7 +23,7 @@ from metal.data.records import METRIC_SCORE
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.metrics.dataset_scores import NO_NUMBER
 
-VERSIONED = re.compile(r"\+version\.[0-9]{1,9}$")
+VERSIONED = re.compile(r"\+version\.([0-9]{1,9})(\+data\.[0-9a-f]{8})?$")  # earlier ones have no data
 
 
 def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble) -> dict[str, Any]:
@@ -35,6 +35,7 @@ def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEn
         "version": settings.version,
         "criterion": ensemble.criterion,
         "language": ensemble.language,
+        "data": ensemble.digest,
         "intercept": ensemble.ensemble.intercept,
         "alpha": ensemble.alpha,
         "alpha_intervals": [list(interval) for interval in ensemble.intervals],
@@ -66,16 +67,20 @@ def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
 
 
 def ensemble_signature(base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]) -> str:
-    """`BASE+version.1`: the version of the stored ensemble that gives the same scores, else the next version."""
+    """`BASE+version.1+data.0f3a9c21`: of the stored ensemble that gives the same scores, else the next version.
+
+    data: a digest of what the ensemble was fitted to.
+    """
     version = 0
     for earlier in stored:
-        head, _, number = str(earlier["ensemble"]).rpartition("+version.")
-        if head != base:
+        name = str(earlier["ensemble"])
+        numbered = VERSIONED.search(name)
+        if not numbered or name[: numbered.start()] != base:
             continue
         if _scoring(earlier) == _scoring(record):
-            return str(earlier["ensemble"])
-        version = max(version, int(number))
-    return f"{base}+version.{version + 1}"
+            return name
+        version = max(version, int(numbered[1]))
+    return f"{base}+version.{version + 1}+data.{record['data']}"
 
 
 def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The rows of the board: how far each rater agrees with the reference people, and generators by their mean score.
+"""The rows of the board: how far each rater agrees with the reference people.
 
 All correlations and their intervals follow from one table of sums by source and generator. Every rater and figure of a
 cell shares the sources that are drawn, and one product of these with the table.
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from metal.boards.cells import BoardCell, BoardRater
-from metal.boards.ensemble import NAME
+from metal.boards.ensemble import GROUP, NAME
 from metal.data.records import Estimate
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
@@ -31,8 +31,8 @@ from metal.stats.correlation import (
     system_pearson_from_sums,
 )
 from metal.stats.intervals import correlation_interval, share_interval
-from metal.stats.pairwise import better_on_shared, calibrate_ties, soft_pairwise_accuracy
-from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
+from metal.stats.patterns import Codes, Numbers
 from metal.stats.permutation import correlates_better, resolution
 from metal.stats.significance import significance_clusters
 
@@ -170,6 +170,7 @@ WITH_INTERVAL = (
     *("soft_pairwise_accuracy", "pairwise_accuracy", "one_against_others"),
 )
 JACKKNIFE = "infinitesimal jackknife over sources"
+IN_SAMPLE = "rank: an ensemble that may have been fitted to these very outputs"
 FOR_EACH = 40  # least permutations for each rater or generator that another is compared with
 
 
@@ -190,7 +191,10 @@ class Ranked:
 
 
 def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
-    """Every rater's agreement with the reference people, with ranks and clusters."""
+    """Every rater's agreement with the reference people, with ranks and clusters.
+
+    Ensembles that came with the data were fitted to what they are compared with: they stand last, without a rank.
+    """
     people = cell.only_rated()
     of_each = agreements(people.scores, people.human, people.source, people.generator, bootstrap)
     figures: dict[str, dict[str, Estimate]] = {}
@@ -199,7 +203,9 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
         figures[rater.name] = {"pearson": with_people.instance, "system_pearson": with_people.system}
         figures[rater.name] |= rank_figures(scores, human, people.source)
         rows.append(_row(people, rater, scores, figures[rater.name], bootstrap.seed, permutations))
+    in_sample = [rater.group == GROUP and rater.name != NAME for rater in people.raters]
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
+    values[in_sample] = np.nan
     rng = np.random.default_rng([bootstrap.seed, len(people.human)])
     # With fewer, Holm's smallest p of so many comparisons would be above any level.
     enough = max(permutations, FOR_EACH * len(rows))
@@ -212,6 +218,8 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
     for rank, at in enumerate(order, 1):
         defined = not np.isnan(values[at])
         rows[at] |= {"rank": rank if defined else None, "cluster": int(clusters[at]) if defined else None}
+        if in_sample[at]:
+            rows[at]["undefined"] = "; ".join(filter(None, [rows[at]["undefined"], IN_SAMPLE]))
     within = [
         {
             **people.place,
@@ -335,66 +343,5 @@ def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
         }
         for i, first in enumerate(ranked.rows)
         for j, second in enumerate(ranked.rows[i + 1 :], i + 1)
+        if second["rank"] or IN_SAMPLE not in second["undefined"]
     ]
-
-
-def generator_rows(
-    cell: BoardCell,
-    by: str,
-    scores: Numbers,
-    bootstrap: SourceBootstrap,
-    permutations: int,
-    people: tuple[str, ...] = (),
-) -> list[dict[str, Any]]:
-    """The generators with a score, best first (equal scores share a rank), with intervals by source and clusters.
-
-    by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
-    from paired permutation tests, each pair on the sources on which both were scored; None where no pair shares a
-    source. From one source there is no interval.
-    """
-    table = cell.by_generator(scores)
-    scored = ~np.isnan(table).all(axis=1)
-    names = [cell.generators[place] for place in np.flatnonzero(scored)]
-    table = table[scored]
-    if not len(table):
-        return []
-    means = np.nanmean(table, axis=1)
-    drawn = resampled_means(table, bootstrap)
-    clusters = _clusters(table, means, bootstrap.seed, permutations)
-    rows = []
-    sources = (~np.isnan(table)).sum(axis=1)
-    for at in np.argsort(-means, kind="stable"):
-        low, high = (percentile_interval(drawn[:, at]) if sources[at] > 1 else None) or (None, None)
-        rows.append(
-            {
-                **cell.place,
-                "by": by,
-                "rank": 1 + int((means > means[at]).sum()),
-                "cluster": int(clusters[at]) if clusters is not None else None,
-                "generator": names[at],
-                "human": names[at] in people,
-                "score": float(means[at]),
-                "score_low": low,
-                "score_high": high,
-                "sources": int(sources[at]),
-            }
-        )
-    return rows
-
-
-def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
-    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN for none."""
-    given = ~np.isnan(table)
-    counts = bootstrap.totals(given[:1].T if given.all() else given.T)  # blocks of sources differ in size
-    return np.asarray(ratio(bootstrap.totals(np.where(given, table, 0.0).T), counts))
-
-
-def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:
-    rng = np.random.default_rng([seed, int((~np.isnan(table).any(axis=0)).sum())])
-    better = better_on_shared(table, rng, resamples=max(permutations, FOR_EACH * len(table)))
-    if len(table) > 1 and np.isnan(better[np.triu_indices(len(table), 1)]).all():
-        return None
-    try:
-        return significance_clusters(means, better)
-    except Undefined:
-        return None

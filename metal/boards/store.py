@@ -4,7 +4,7 @@ board/history.jsonl          one line per version; lines are only ever added
 board/data/DIGEST/           the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
 board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl, ratings.parquet, its program
 board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
-board/settings.json          the board's last settings (metal.boards.settings); submissions are ranked by them
+board/settings.json          the people the board was last told to compare with (WHOM); submissions are ranked by them
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from metal.errors import DataError
 
 BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
+# Settings that say whom a board compares with and who its generators are; all others are ways of looking at it.
+WHOM = ("reference", "exclude_noisy", "human_generators", "families")
 PROGRAM = "metric.py"  # of a submitted metric
 
 
@@ -282,27 +284,34 @@ def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def keep_settings(folder: Path, settings: BoardSettings) -> None:
-    """Keep the settings by which submissions will be ranked; nothing happens where the folder cannot be written."""
+    """Keep whom submissions are compared with: what of WHOM was given replaces what is kept, nothing else is kept.
+
+    Nothing happens where the folder cannot be written.
+    """
+    given = {key: value for key, value in settings.to_dict().items() if key in WHOM and value}
+    if not given:
+        return
     try:
-        with one_writer(folder), new_file(folder / BOARD / "settings.json") as partial:
-            partial.write_text(json.dumps(settings.to_dict() | {"version": 1}, indent=1) + "\n", encoding="utf-8")
+        with one_writer(folder):
+            kept = kept_settings(folder, 1)
+            whom = {key: value for key, value in kept.to_dict().items() if key in WHOM and value} | given
+            with new_file(folder / BOARD / "settings.json") as partial:
+                partial.write_text(json.dumps(whom, indent=1) + "\n", encoding="utf-8")
     except OSError:
         return
 
 
-def has_settings(folder: Path) -> bool:
-    """Whether the settings of an earlier board are kept."""
-    return (folder / BOARD / "settings.json").is_file()
-
-
 def kept_settings(folder: Path, version: int) -> BoardSettings:
-    """The settings of the last board, for a version; the defaults where none are kept."""
+    """The settings that submissions are ranked by, at a version: those of WHOM that are kept, else the defaults."""
     path = folder / BOARD / "settings.json"
     if not path.is_file():
         return BoardSettings(version=version)
     kept = read_json(path, "settings of a board")
     try:
-        values: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in kept.items()}
+        # Boards of earlier versions of METAL kept all their settings there.
+        values: dict[str, Any] = {
+            key: tuple(item) if isinstance(item, list) else item for key, item in kept.items() if key in WHOM
+        }
         settings: BoardSettings | None = BoardSettings(**{**values, "version": version})
     except (TypeError, AttributeError, OverflowError):
         settings = None
@@ -312,12 +321,10 @@ def kept_settings(folder: Path, version: int) -> BoardSettings:
 
 
 def _well_typed(settings: BoardSettings) -> bool:
-    """Whether every setting has the type of its default, and collections hold texts."""
-    for key, default in vars(BoardSettings()).items():
+    """Whether each of WHOM has the type of its default, and collections hold texts."""
+    for key in WHOM:
         value = getattr(settings, key)
-        if type(value) not in ((int, float, type(None)) if key == "alpha" else (type(default),)):
-            return False
         inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, tuple) else ()
-        if not all(isinstance(item, str) for item in inside):
+        if type(value) is not type(getattr(BoardSettings(), key)) or not all(isinstance(item, str) for item in inside):
             return False
     return True

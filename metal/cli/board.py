@@ -113,10 +113,11 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
         console.say(f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True)
         for line in result.lines:
             console.say(f"  {line}")
-        if not result.by_settings:
-            console.say(
-                "  ranked against all its people, as no `metal billboard` with --reference has said against whom"
-            )
+        against = "all its people, as no `metal billboard` with --reference has said against whom"
+        if result.reference:
+            against = f"{result.reference}, as `metal billboard` with --reference last said"
+        if result.ranked:
+            console.say(f"  ranked against {against}")
         standing = list(standing_lines(result.ranked, result.name, result.earlier_ensembles)) if result.ranked else []
         for line in standing if result.ranked else [f"not ranked: {result.not_ranked}"]:
             console.say(f"  {line}")

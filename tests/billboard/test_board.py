@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import metal
 from metal.boards.board import TABLES, Board, billboard
 from metal.boards.ensemble import board_ensemble
 from metal.boards.ensemble_records import ensemble_base, ensemble_signature
@@ -84,7 +87,7 @@ def test_a_board_a_language_and_progress() -> None:
     assert raters.drop_duplicates("language")["language"].tolist() == ["", "hi", "sw"]
     asked = raters[raters["rater"] == "near"].set_index("language")["asked"]
     assert asked.to_dict() == {"": 160, "hi": 80, "sw": 80}
-    assert list(board.ensembles) == [
+    assert [name.split("+data.")[0] for name in board.ensembles] == [
         f"ensemble.made+refs.none+language.{language}+version.1" for language in ("all", "hi", "sw")
     ]
     assert (board.main, board.people) == ("quality", ("A1", "A2"))
@@ -183,16 +186,52 @@ def test_an_ensembles_name_says_criterion_and_language_where_the_dataset_has_sev
     assert ensemble_base(both, replace(found, language="")).endswith("+language.all")
 
 
+def test_a_judge_of_one_criterion(tmp_path: Path) -> None:
+    """It has no overall score: the board is of the criterion that it rated, and can be written and read."""
+    rated = [float(at % 7) for at in range(40)]
+    scores: dict[str, Any] = {"quality": {"A1": rated, "judge": rated[::-1]}, "fluency": {"A1": rated[::-1]}}
+    dataset = made(scores, FOUR, criteria=(QUALITY, replace(QUALITY, name="fluency")))
+    board = metal.billboard(dataset, resamples=100, permutations=100)
+    board.save(tmp_path / "board")
+    assert metal.open_run(tmp_path / "board").main == board.main == "quality"
+    assert [warning for warning in board.warnings if "nobody but the people" in warning] == [
+        "en fluency, en overall: nobody but the people has a score (an overall score takes one on each criterion)"
+    ]
+    with pytest.raises(UsageError, match="nobody but the people has a score on fluency: there is nobody to rank"):
+        billboard(dataset, replace(QUICK, criteria=("fluency",)))
+
+
+def test_an_ensemble_that_came_with_the_data_has_no_rank() -> None:
+    """It was fitted to what it is compared with: its r stands, last and beside the ranking."""
+    people = {"A1": [float(at % 9) for at in range(40)]}
+    metrics = {"near": [float((at + at // 20) % 9) for at in range(40)], "theirs": people["A1"]}
+    dataset = made({"quality": people, "score": metrics}, raters={"theirs": Rater("theirs", "metric", "ensemble")})
+    board = billboard(dataset, QUICK)
+    rows = board.tables["raters"].set_index("rater")
+    assert rows.index.tolist() == ["near", "theirs"]
+    assert rows.loc["theirs", "pearson"] == pytest.approx(1)
+    assert rows["rank"].tolist()[0] == 1
+    assert rows.loc["theirs", ["rank", "cluster"]].isna().all()
+    assert "may have been fitted to these very outputs" in rows.loc["theirs", "undefined"]
+    assert board.tables["comparisons"].empty
+
+
 def test_versions_of_an_ensemble() -> None:
     dataset = made(world(), FOUR)
     first = billboard(dataset, QUICK)
     ((name, record),) = first.ensembles.items()
     assert list(billboard(dataset, QUICK, stored=[record]).ensembles) == [name]  # it scores alike
     (second,) = billboard(dataset, replace(QUICK, nonzero=2), stored=[record]).ensembles.values()
-    assert second["ensemble"] == "ensemble.made+refs.none+version.2"
+    assert second["ensemble"] == f"ensemble.made+refs.none+version.2+data.{record['data']}"
+    assert re.fullmatch(r"ensemble\.made\+refs\.none\+version\.1\+data\.[0-9a-f]{8}", name)
     again = billboard(dataset, QUICK, stored=[second, record])
     assert list(again.ensembles) == [name]
-    assert ensemble_signature("ensemble.other+refs.A", second, [record, second]) == "ensemble.other+refs.A+version.1"
+    assert ensemble_signature("ensemble.other+refs.A", second, [record, second]).startswith(
+        "ensemble.other+refs.A+version.1+data."
+    )
+    moved = replace(dataset, ratings=dataset.ratings.assign(score=dataset.ratings["score"] + 1e-3))
+    (other,) = billboard(moved, QUICK, stored=[record]).ensembles.values()
+    assert (other["data"] != record["data"], "+version.2+" in other["ensemble"]) == (True, True)
 
 
 def test_criteria_of_two_scales_together() -> None:
@@ -201,7 +240,9 @@ def test_criteria_of_two_scales_together() -> None:
     dataset = made({**scores, "other": scores["quality"]}, FOUR, criteria=[QUALITY, other])
     board = billboard(dataset, replace(QUICK, nonzero=1))
     assert board.main == "overall"
-    assert [name for name in board.ensembles if "criterion" not in name] == ["ensemble.made+refs.none+version.1"]
+    assert [name.split("+data.")[0] for name in board.ensembles if "criterion" not in name] == [
+        "ensemble.made+refs.none+version.1"
+    ]
     assert len(board.ensembles) == 3
     assert board.tables["people"].set_index("criterion")["criteria"].to_dict() == {
         "quality": 1,

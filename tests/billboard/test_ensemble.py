@@ -173,7 +173,7 @@ def test_what_is_stored_scores_other_outputs() -> None:
     dataset = made(world(), ("g0", "g1", "g2", "g3"), raters={"near": Rater("near", "metric", "", about)})
     board = billboard(dataset, TWO)
     ((name, record),) = board.ensembles.items()
-    assert name == record["ensemble"] == "ensemble.made+refs.none+version.1"
+    assert name == record["ensemble"] == f"ensemble.made+refs.none+version.1+data.{record['data']}"
     assert [(member["rater"], member["signature"], member["negated"]) for member in record["members"]] == [
         ("near", "chrF|nrefs:1", True),
         ("middling", "", False),

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from metal.boards import ranking as module
 from metal.boards.board import billboard
 from metal.boards.cells import BoardRater
+from metal.boards.generators import generator_rows, resampled_means
 from metal.boards.ranking import (
     WITH_INTERVAL,
     agreements,
     ceiling,
-    generator_rows,
     intervals,
     ranking,
-    resampled_means,
 )
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, with_parts

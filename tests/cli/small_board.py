@@ -82,13 +82,13 @@ def build_board(folder: Path) -> None:
     ]
     facts = tidy_facts(pd.concat([facts_from([*ratings, *more]), *(one.facts.astype(object) for one in scores)]))
     save_dataset(assemble(made.card, [FLUENCY, METRIC_SCORE], sources, outputs, [*people, *raters], facts), folder)
-    keep(folder, criteria=("none",))
+    keep(folder, "rater=none")
 
 
-def keep(folder: Path, **told: Any) -> None:
-    """What submissions are ranked by, quickly; there is no criterion `none`, and so no ranking."""
+def keep(folder: Path, reference: str) -> None:
+    """Against whom submissions are ranked; there is no rater `none`, and so no ranking."""
     (folder / "board").mkdir(exist_ok=True)
-    keep_settings(folder, BoardSettings(**QUICK, **told))
+    keep_settings(folder, BoardSettings(reference=reference))
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Commands(InProcess):
 
     def ranked(self) -> None:
         """From now on submissions are ranked."""
-        keep(self.board)
+        keep(self.board, "group=native")
 
     def generator(self, name: str, lost: float = 0.3, *options: object) -> str:
         """Submit a generator."""

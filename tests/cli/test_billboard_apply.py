@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -76,13 +77,13 @@ def by_hand(small: Commands, record: dict[str, Any]) -> dict[str, float]:
 
 def test_the_same_data_give_the_same_version_and_more_metrics_the_next(fitted: Commands) -> None:
     first = ensemble(fitted)
-    base, _, version = first["ensemble"].rpartition(".")
+    base, version, _ = re.fullmatch(r"(.*)\.(\d+)(\+data\..*)", first["ensemble"]).groups()  # type: ignore[union-attr]
     assert {one["rater"] for one in first["members"]} == {"chrf", "rouge-1", "ter"}
     fitted("billboard", "small", "--out", "again", *FITTED, "--raters", "chrf,rouge-1,ter", "--seed", "3")
     assert ensemble(fitted) == first
     fitted("billboard", "small", "--out", "more", *FITTED, "--raters", "chrf,rouge-1,ter,length", "--nonzero", "4")
     second = ensemble(fitted)
-    assert second["ensemble"] == f"{base}.{int(version) + 1}"
+    assert second["ensemble"] == f"{base}.{int(version) + 1}+data.{second['data']}"
     assert len(second["members"]) == 4
     wanted = by_hand(fitted, first)
     assert applied(fitted, first["ensemble"], "small", "--board", "small") == pytest.approx(wanted, abs=1e-9)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from metal.boards.settings import BoardSettings
 from metal.boards.store import kept_settings, open_board, read_history
 from metal.raters.metrics import Item, find_metric, scored
 from tests.cli.runs import snapshot
@@ -384,10 +385,16 @@ def test_a_board_that_was_told_nothing_says_so(small: Commands) -> None:
     assert "ranked against all" not in small.generator("new")
 
 
-def test_submissions_are_ranked_as_the_board_was_last_told(small: Commands) -> None:
+def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands) -> None:
+    """Only whom a board compares with is kept; `-r chrf`, `-c`, `--alpha` and a plain look leave it as it was."""
     small("billboard", "small", "--out", "a", "--reference", "rater=A1,A2", *QUICK_OPTIONS)
-    settings = kept_settings(small.board, 5)
-    assert (settings.reference, settings.resamples, settings.version) == ("rater=A1,A2", 100, 5)
-    (small.board / "board" / "settings.json").write_text('{"nonzero": "3"}', encoding="utf-8")
+    look = ("-r", "chrf", "-c", "fluency", "-l", "ar", "--alpha", "0.3", "--nonzero", "2", "--common")
+    small("billboard", "small", "--out", "b", *look, *QUICK_OPTIONS)
+    small("billboard", "small", "--out", "c", *QUICK_OPTIONS)
+    assert kept_settings(small.board, 5) == BoardSettings(reference="rater=A1,A2", version=5)
+    said = small.generator("first")
+    assert "ranked against rater=A1,A2, as `metal billboard` with --reference last said" in said
+    assert "rank" in said.split("of 5 generators by ")[0]
+    (small.board / "board" / "settings.json").write_text('{"families": "3"}', encoding="utf-8")
     assert "not ranked: small/board/settings.json: not the settings" in small.generator("new")
     assert small.history()[-1]["name"] == "new"

@@ -118,6 +118,39 @@ def test_thumb(tmp_path: Path) -> None:
         load("thumb", tmp_path)
 
 
+def test_thumb_of_captions(tmp_path: Path) -> None:
+    """The layout of MSCOCO: one score each, human_score = (P + R) / 2 + Fl + Inc + Con."""
+    row = {"SYS": "Up-Down", "seg_id": "974", "set_id": 5, "hyp": "An elephant.", "image": "974.jpg"}
+    scores = {"P": 4.0, "R": 3.0, "Fl": -0.3, "Inc": -0.0, "Con": -0.0, "human_score": 3.2}
+    other = {"P": 5.0, "R": 5.0, "Fl": -0.0, "Inc": -0.0, "Con": -0.0, "human_score": 5.0}
+    rows = [row | scores, row | other | {"SYS": "Human"}]
+    path = tmp_path / "mscoco_THumB-1.0.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dataset, notes = load("thumb", path)
+    table = dataset.ratings.pivot(index="output", columns="criterion", values="score")
+    assert table.loc["974/Up-Down"].to_dict() == {
+        "precision": 4.0,
+        "recall": 3.0,
+        "fluency": -0.3,
+        "inclusive_language": 0.0,
+        "conciseness": 0.0,
+        "overall": 3.2,
+    }
+    assert table.loc["974/Human", "overall"] == 5
+    assert dataset.card.name == "thumb-mscoco"
+    assert dataset.sources["974"].title == "974.jpg"
+    assert dataset.extra == {"generators": {"Human": {"kind": "human"}}}
+    assert "so that people are one rater" in notes
+
+
+def test_a_release_without_a_rating_is_refused(tmp_path: Path) -> None:
+    """A layout that nobody knew had given 0 ratings on four criteria."""
+    path = tmp_path / "cnndm_THumB-1.0.jsonl"
+    path.write_text(json.dumps({"SYS": "A", "seg_id": "s", "hyp": "h", "expert_annotations": float("nan")}) + "\n")
+    with pytest.raises(MetalError, match="no ratings as thumb has them"):
+        load("thumb", path)
+
+
 def basse(folder: Path, scores: list[str], documents: int = 2) -> Path:
     (folder / "data" / "es").mkdir(parents=True)
     summary = {"summ": "s", "anns": {"Coherence": [4.0, 5.0]}}

@@ -26,7 +26,7 @@ from metal.data.languages import find_language
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
-from metal.errors import UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError
 
 GROUP = "metal.formats"
 COMMON_OPTIONS = frozenset({"name", "only"})
@@ -155,13 +155,19 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
     """Read `path` in the named format.
 
     Every format has two more options: `name` names the dataset, and `only` lists the kinds of rater to keep.
-    Raises UnknownName for a format, UsageError for an option the format does not know, and what the reader raises.
+    Raises UnknownName for a format, UsageError for an option the format does not know, DataError where there is no
+    rating, and what the reader raises.
     """
     chosen = load_format(name)
     unused = sorted(set(options) - chosen.options - COMMON_OPTIONS)
     if unused:
         raise UsageError(f"format {name} does not use the option for {', '.join(unused)}; leave it out")
-    return with_common_options(chosen.read(Path(path), options), options)
+    draft = chosen.read(Path(path), options)
+    if draft.facts.empty:
+        raise DataError(
+            path, f"no ratings as {name} has them ({chosen.summary})", "`metal.formats()` lists the formats"
+        )
+    return with_common_options(draft, options)
 
 
 def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:

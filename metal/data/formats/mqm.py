@@ -22,7 +22,7 @@ from metal.errors import DataError
 
 COLUMNS = ("system", "mqm_avg_score", "seg_id")
 MQM = Criterion("mqm", Scale("interval", (), -25, 0), label="MQM", question="How grave are the translation's errors?")
-RATER = Rater("MQM", "human", "expert")
+RATER = Rater("MQM", "human", "expert", {"panel": True})  # the mean of several
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:

@@ -1,7 +1,10 @@
-"""THumB 1.0 on CNNDM: three experts and the crowd rate summaries on four criteria.
+"""THumB 1.0: summaries of CNNDM on four criteria by three experts and the crowd; captions of MSCOCO by one score each.
 
 cnndm_THumB-1.0.jsonl     SYS, seg_id, hyp, expert_annotations, turker_annotations (bare NaN: none)
-cnndm_references.jsonl    seg_id, refs (optional, beside it)
+mscoco_THumB-1.0.jsonl    SYS, seg_id, hyp, image, P, R, Fl, Inc, Con, human_score
+*_references.jsonl        seg_id, refs (optional, beside it)
+
+P and R go from 1 to 5, Fl, Inc and Con are deductions (0 or below), human_score is (P + R) / 2 + Fl + Inc + Con.
 """
 
 from __future__ import annotations
@@ -15,11 +18,25 @@ from typing import Any
 from metal.data.dataset import Card
 from metal.data.files import read_jsonl
 from metal.data.formats import Draft, Format, Reading, human_generators, only_file, summary_criterion
-from metal.data.records import Output, Rater, Source
+from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
 PANELS = {"expert_annotations": ("E", "expert"), "turker_annotations": ("C", "crowd")}
+CAPTIONS = {
+    "P": Criterion("precision", Scale("interval", (), 1, 5)),
+    "R": Criterion("recall", Scale("interval", (), 1, 5)),
+    "Fl": Criterion("fluency", Scale("interval"), of_source=False),
+    "Inc": Criterion("inclusive_language", Scale("interval"), of_source=False),
+    "Con": Criterion("conciseness", Scale("interval"), of_source=False),
+    "human_score": Criterion("overall", Scale("interval"), label="THumB"),
+}
+THUMB = Rater("THumB", "human", "expert", {"panel": True})
+MSCOCO = Card(
+    name="thumb-mscoco",
+    title="THumB 1.0, MSCOCO: ratings of image captions",
+    citation="Kasai et al. (NAACL 2022), Transparent Human Evaluation for Image Captioning",
+)
 CARD = Card(
     name="thumb-cnndm",
     title="THumB 1.0, CNNDM: expert and crowd ratings of summaries",
@@ -33,12 +50,21 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     references = _references(file.parent)
     reading = Reading()
     without: Counter[str] = Counter()
+    captions = False
     for row, record in read_jsonl(file):
         where = f"{file} row {row + 1}"
         output = _output(record, where)
-        source = Source(output.source, "en", references=references.get(output.source, ()))
+        image = str(record.get("image", ""))
+        source = Source(output.source, "en", title=image, references=references.get(output.source, ()))
         reading.sources.setdefault(output.source, source)
         reading.outputs[output.output] = output
+        if "P" in record:
+            captions = True
+            reading.rows += [
+                (output.output, criterion.name, THUMB.rater, *_score(record, key, where), "")
+                for key, criterion in CAPTIONS.items()
+            ]
+            continue
         for key, (letter, group) in PANELS.items():
             panel = record.get(key)
             if not isinstance(panel, list):
@@ -48,12 +74,16 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
                 rater = f"{letter}{place}"
                 reading.raters.setdefault(rater, Rater(rater, "human", group))
                 reading.rows += [(output.output, c, rater, *_score(ratings, c, where), "") for c in CRITERIA]
+    people = human_generators(output.generator for output in reading.outputs.values())
+    if captions:
+        reading.raters[THUMB.rater] = THUMB
+        reading.notes = ["one score per caption and criterion; who gave it is not said, so that people are one rater"]
+        return reading.draft(MSCOCO, CAPTIONS.values(), people)
     crowd = sum(rater.group == "crowd" for rater in reading.raters.values())
     reading.notes = [f"{what} for {count} summaries" for what, count in without.items()]
     reading.notes.append(
         f"{crowd} crowd workers and {len(reading.raters) - crowd} experts per summary, named by position"
     )
-    people = human_generators(output.generator for output in reading.outputs.values())
     return reading.draft(CARD, map(summary_criterion, CRITERIA), people)
 
 
@@ -84,5 +114,7 @@ def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
 
 
 FORMAT = Format(
-    "THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries", read, marks=(("*.jsonl", ("expert_annotations",)),)
+    "THumB 1.0 JSONL: people's ratings of CNNDM summaries or MSCOCO captions",
+    read,
+    marks=(("*.jsonl", ("expert_annotations",)), ("*.jsonl", ('"human_score"', '"Inc"', '"Con"'))),
 )

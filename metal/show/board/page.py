@@ -10,7 +10,7 @@ from metal.boards.history import ANONYMOUS, Entry
 from metal.data.text import figure, name, plural
 from metal.runs.board_run import BoardRun
 from metal.show.board import generators, raters
-from metal.show.board.words import undefined_table
+from metal.show.board.words import people_counted, undefined_table
 from metal.show.pages import within_cells
 from metal.show.parts import closing, main_language_map
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
@@ -122,7 +122,7 @@ def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
     """The main ranking, slices of it, generators, the ensemble, overrating. by: language, criterion, generator."""
     ranked = run.rows("raters")["rater"].nunique()
     reference = run.manifest["settings"].get("reference")
-    people = plural(len(run.people_names), "person", "people") + (f" ({reference})" if reference else "")
+    people = people_counted(run) + (f" ({reference})" if reference else "")
     yield Paragraph(f"{run.name}, version {run.version}: {plural(ranked, 'rater')} against {people}", strong=True)
     yield raters.ranking_table(run, run.main, run.language)
     yield Paragraph(_note(run), soft=True)

@@ -62,7 +62,15 @@ def people_in_words(run: BoardRun | LeaderboardRun) -> str:
     """`3 people (crowd and expert)`."""
     groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
     by = f" ({listed([within(group) for group in groups])})" if groups else ""
-    return f"{plural(len(run.people_names), 'person', 'people')}{by}"
+    return people_counted(run) + by
+
+
+def people_counted(run: BoardRun | LeaderboardRun) -> str:
+    """`3 people`; a rater that is the mean of several is `1 panel of people`."""
+    panels = sum(bool(run.raters[name].about.get("panel")) for name in run.people_names if name in run.raters)
+    alone = len(run.people_names) - panels
+    counted = [plural(alone, "person", "people")] if alone or not panels else []
+    return listed([*counted, *([plural(panels, "panel of people", "panels of people")] if panels else [])])
 
 
 def languages_in_words(codes: Sequence[str]) -> str:
@@ -117,7 +125,7 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     (row,) = run.records("people", criterion=run.main, language=run.language)
     if ceiling is None:
         why = [reason for _, reason in parts(row["undefined"])]
-        why = ["there is one person only"] if len(run.people_names) == 1 else why
+        why = [f"there is {people_counted(run).replace('1 ', 'one ')} only"] if len(run.people_names) == 1 else why
         because = f" ({why[0]})" if why else ""
         return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
     ends = interval(row["one_against_others_low"], row["one_against_others_high"])

@@ -10,6 +10,7 @@ from metal.genie.leaderboard.beside import rating_command
 from metal.genie.leaderboard.cautions import told_apart
 from metal.runs.columns import Row
 from metal.runs.leaderboard_run import LeaderboardRun
+from metal.show.board.words import people_counted
 from metal.show.charts.dots import generator_dots
 from metal.show.pages import within_cells
 from metal.show.parts import Heat, closing, main_language_map, places, reasons
@@ -236,7 +237,7 @@ def _headline(run: LeaderboardRun) -> str:
     named = f" ({', '.join(groups)})" if groups else ""
     sample = f", a sample of {run.sample} sources per language" if run.sample else ""
     generators = plural(run.tables["leaderboard"]["generator"].nunique(), "generator")
-    return f"{run.name}: {generators} by {plural(len(run.people_names), 'person', 'people')}{named}{sample}"
+    return f"{run.name}: {generators} by {people_counted(run)}{named}{sample}"
 
 
 def _to_rate(run: LeaderboardRun) -> Screen:
