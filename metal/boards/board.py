@@ -232,8 +232,8 @@ def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -
     lines = []
     for note, where in about.items():
         noted = Counter(cell.criterion for cell in where)
-        whole = {name for name, times in noted.items() if times == of_criterion[name] > 1}
-        names = [cell.criterion if cell.criterion in whole else _where(cell) for cell in where]
+        complete = {name for name, times in noted.items() if times == of_criterion[name] > 1}
+        names = [cell.criterion if cell.criterion in complete else _where(cell) for cell in where]
         everywhere = len(where) == len(cells) > 1
         lines.append(f"{'every criterion and language' if everywhere else ', '.join(dict.fromkeys(names))}: {note}")
     return lines
