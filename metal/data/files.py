@@ -230,6 +230,7 @@ def _held(folder: Path, how: str) -> Iterator[None]:
         while handle is None or not os.path.samestat(os.fstat(handle), folder.stat()):
             if handle is not None:
                 os.close(handle)
+                handle = None
             handle = os.open(folder, os.O_RDONLY)
             fcntl.flock(handle, getattr(fcntl, how))
     try:

@@ -20,7 +20,10 @@ from metal.data.dataset import assemble as assembled
 from metal.data.dataset_lines import read_raters
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
-from metal.errors import MetalError
+from metal.errors import MetalError, UsageError
+from metal.raters.metrics import find_metric
+from metal.raters.metrics.dataset_scores import Scores, score_outputs, with_metric_score
+from metal.running.scoring import RunFolder
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot, until
 from tests.conftest import TASK_QUALITY, write_table
@@ -245,6 +248,21 @@ def test_two_at_once_lose_nothing(scored: Metal) -> None:
     started = [scored.start("score", "mine", "-m", f"{name}(tokenize=char)") for name in ("bleu", "ter")]
     assert [process.wait().code for process in started] == [0, 0]
     assert len(read_raters(scored.cwd / "runs" / "mine-scores")) == 2
+
+
+def test_what_another_command_added_meanwhile_is_kept(scored: Metal) -> None:
+    dataset = with_metric_score(load_dataset(scored.cwd / "mine"))
+    out = scored.cwd / "out"
+    places = [RunFolder(out, dataset, scored.cwd / "mine", force=False) for _ in range(3)]
+
+    def scores(metric: str) -> Scores:
+        return score_outputs(find_metric(metric), dataset, list(dataset.outputs.values()), name=metric[:4])
+
+    places[0].add(scores("chrf"))
+    places[1].add(scores("bleu(tokenize=char)"))
+    assert {rater.rater for rater in read_raters(out)} == {"chrf", "bleu"}
+    with pytest.raises(UsageError, match="another command added bleu meanwhile; its scores were kept"):
+        places[2].add(scores("bleu"))
 
 
 # ---------------------------------------------------------------- scores computed elsewhere
