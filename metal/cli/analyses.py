@@ -33,8 +33,12 @@ NOTES = (
 )
 
 
-def read_and_say(data: Path) -> Dataset:
-    """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise."""
+def read_and_say(data: Path) -> Dataset | Path:
+    """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise; the path
+    itself where it is a dataset folder, or nothing.
+    """
+    if not data.exists() or (data / "dataset.toml").is_file():
+        return data
     dataset = metal.read(data)
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
@@ -91,9 +95,9 @@ def analysis(
         out = run_folder(out, data, ending)
         force = force or made_from(out, function.__name__, data)
         check_new(out, force=force)
-        dataset = read_and_say(data) if data.exists() and not (data / "dataset.toml").is_file() else data
+        given = read_and_say(data)
         with console.progress(doing) as advance:
-            run = function(dataset, *ratings, progress=advance, **options)
+            run = function(given, *ratings, progress=advance, **options)
         run.save(out, force=force)
         if as_json:
             described = {"signature": run.signature, "run": str(out), **about(run), "warnings": run.warnings}

@@ -11,7 +11,7 @@ import click
 
 import metal
 from metal.api.sample import PICTURE
-from metal.cli.analyses import run_folder
+from metal.cli.analyses import read_and_say, run_folder
 from metal.cli.printing import print_json, show_table, warn_at_once
 from metal.cli.verb import AS_JSON, FORCE, PATH, verb
 from metal.cli.verb import out as out_option
@@ -127,7 +127,7 @@ def _report(dataset: Dataset, folder: Path) -> None:
     examples="metal check datasets/pariksha --labels",
 )
 def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) -> None:
-    result = metal.check(data, *ratings)
+    result = metal.check(read_and_say(data), *ratings)
     dataset = result.dataset
     if as_json:
         print_json(result.to_dict())
@@ -181,7 +181,7 @@ def _show_labels(labels: pd.DataFrame) -> None:
 def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:
     out = run_folder(out, data, "-description")
     check_new(out, force=force)
-    result = metal.describe(data, **options)
+    result = metal.describe(read_and_say(data), **options)
     warn_at_once(result.warnings)
     result.save(out, force=force)
     if as_json:
@@ -219,7 +219,7 @@ def _say_tied(classes: pd.DataFrame) -> None:
     examples="metal compare datasets/pariksha --generators GPT4o,gpt-4 --languages hi",
 )
 def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    comparison = metal.compare(data, *ratings, **options)
+    comparison = metal.compare(read_and_say(data), *ratings, **options)
     table = comparison.table
     warn_at_once(comparison.warnings)
     if as_json:
@@ -252,6 +252,6 @@ def _mean(row: dict[Any, Any]) -> str:
     examples="metal export datasets/pariksha --to parquet --out pariksha.parquet",
 )
 def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
-    table = metal.export(data, *ratings, **options)
+    table = metal.export(read_and_say(data), *ratings, **options)
     warn_at_once(table.attrs["warnings"])
     console.say(f"{len(table):,} ratings in {options['out']}")
