@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -336,6 +337,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
         "No judge is shown to be as good as a person; the nearest is gpt-4-32k/detailed on Hallucinations"
     )
     assert "in Kannada: informative (keeps 0.63 [0.4" in best
+    assert re.search(r"Picked from \d+, so that its figures flatter it\.$", best)
 
 
 def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn) -> None:

@@ -136,7 +136,8 @@ def _with_figures(cell: dict[str, Any], run: AuditRun) -> str:
 def _best(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     best = min(decided, key=_rank)
     none = "" if best["verdict"] == AS_GOOD else "No judge is shown to be as good as a person; the nearest is "
-    return f"{none}{_with_figures(best, run)}."
+    flattered = f" Picked from {len(decided):,}, so that its figures flatter it." if len(decided) > 1 else ""
+    return f"{none}{_with_figures(best, run)}.{flattered}"
 
 
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
