@@ -351,6 +351,14 @@ def test_the_lock_lies_beside_the_dataset(folder: Path, monkeypatch: pytest.Monk
     assert not list(folder.parent.glob(".typo*"))
 
 
+def test_a_folder_that_may_not_be_written_to_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = load_dataset(folder)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
+    with pytest.raises(UsageError, match="cannot be written to; change its rights"):
+        save_dataset(dataset, folder, force=True)
+    assert (folder / "ratings.csv").is_file()
+
+
 def test_what_is_secret_stays_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A replaced folder keeps its rights; until then nobody else can look into the new one."""
     folder.chmod(0o750)

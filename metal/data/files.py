@@ -172,6 +172,8 @@ def check_new(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OUR
     replaceable = folder.is_dir() and (not any(folder.iterdir()) or any((folder / name).is_file() for name in marks))
     if not replaceable:
         raise UsageError(f"{folder} is not what would be written there; it is not replaced. Give another `out`")
+    if not os.access(folder, os.W_OK):  # another user's: it could be moved away, but not removed
+        raise UsageError(f"{folder} cannot be written to; change its rights, or give another `out`")
 
 
 def check_new_file(path: Path, *, force: bool = False) -> None:
