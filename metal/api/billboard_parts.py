@@ -21,7 +21,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
-from metal.api.read import load_board
+from metal.api.read import load
 from metal.data.escaping import csv_text
 from metal.data.files import check_new, check_new_file, new_file, new_folder, read_json
 from metal.errors import DataError, UsageError
@@ -92,7 +92,7 @@ def billboard_crowd(
         seed=seed,
         exclude_noisy=exclude_noisy,
     )
-    dataset, warnings = load_board(data, ratings).without_noisy(exclude_noisy)
+    dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
     result = replace(crowd(dataset, settings, choices, progress=progress or no_progress), warnings=warnings)
     if figures:
         result = replace(result, pictures=write_svg(crowd_charts(result, area), Path(figures)))
@@ -151,7 +151,7 @@ def billboard_references(
         check_new(Path(out), force=force, marks=REFERENCE_MARKS)
     settings = BoardSettings(reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy)
     choices = ReferenceSettings(most, draws, names(beside))
-    dataset, warnings = load_board(data).without_noisy(exclude_noisy)
+    dataset, warnings = load(data).without_noisy(exclude_noisy)
     curve = reference_curve(dataset, find_metrics(metric), settings, choices, progress=progress or no_progress)
     curve = replace(curve, warnings=warnings)
     if figures:

@@ -21,7 +21,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
-from metal.api.read import NOWHERE, Inputs, folder_of, load, with_runs
+from metal.api.read import NOWHERE, Inputs, as_dataset, folder_of, load, with_runs
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def billboard(
     from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
-    inputs = load(data)
+    inputs = load(as_dataset(data))
     board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
     if board is None and at is not None:
         raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")

@@ -229,26 +229,19 @@ class Inputs:
 
 
 def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
-    """The data as a dataset with the ratings of the runs added.
+    """The data as a dataset with the ratings of the runs added; of a dataset folder with a board, what stands on it.
 
     Raises what `metal.read` raises, and DataError when two raters of one name are not the same.
     """
+    from metal.boards.store import open_board, read_history
+    from metal.data.dataset import Dataset
+
     dataset = as_dataset(data)
     folder = dataset.folder or NOWHERE
+    if not isinstance(data, Dataset) and read_history(folder):
+        dataset = open_board(folder).dataset
     runs = tuple(folder_of(run) for run in ratings)
     return Inputs(with_runs(dataset, runs), folder, runs)
-
-
-def load_board(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
-    """The same for a board: the data with what was submitted to them, where they are a dataset folder."""
-    from dataclasses import replace
-
-    from metal.boards.store import open_board
-
-    inputs = load(data)
-    runs = tuple(folder_of(run) for run in ratings)
-    dataset = inputs.dataset if inputs.folder == NOWHERE else open_board(inputs.folder).dataset
-    return replace(inputs, dataset=with_runs(dataset, runs), runs=runs)
 
 
 def as_dataset(data: Data) -> Dataset:

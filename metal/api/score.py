@@ -71,7 +71,7 @@ def score(
         raise UsageError("`direction` and `signature` go with `from_file`; a metric says its own")
     if into and out:
         raise UsageError("give `out` for a run folder or `into` for the dataset itself")
-    inputs = load(data)
+    inputs = load(as_dataset(data) if into else data)  # a dataset is written without what was submitted to it
     if into and inputs.folder == NOWHERE:
         raise UsageError("`into` writes into a dataset folder; these data have none")
     shown = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)

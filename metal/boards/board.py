@@ -254,6 +254,7 @@ def _warnings(
         remedy = "`common=True` compares them on those all scored"
         yield f"{where}: raters scored different outputs (see coverage); {remedy}"
     yield from left_out(dataset, settings)
+    yield from dataset.extra.get("left_out", [])
     criteria = {cell.criterion for cell in cells}
     if not settings.criteria and len(criteria) > 1 and OVERALL not in criteria:
         yield (

@@ -31,7 +31,7 @@ from metal.data.tables.files import read_frame
 from metal.errors import MetalError, UsageError
 from metal.raters.isolation import Limits, isolated_metric, protections
 from metal.raters.metrics import Metric, find_metric, is_built_in
-from metal.raters.metrics.contract import read_name
+from metal.raters.metrics.contract import plain_text, read_name
 from metal.raters.metrics.dataset_scores import (
     Scores,
     Table,
@@ -49,6 +49,8 @@ from metal.raters.metrics.dataset_scores import (
 )
 
 TRIES = 20  # how often a submission is prepared again because others joined meanwhile
+COMPUTED = ("chrf", "rouge-l")  # metrics that join a board where no metric can be run
+MOST_NAMED = 3
 ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
 
 Progress = Callable[[int, int], None]
@@ -133,9 +135,61 @@ def submit_generator(
             raters=tuple(metric.rater for metric in all_scores),
             facts=tidy_facts(concat_facts(facts) if facts else unscored.facts),
         )
-        return Prepared(submission, [f"{len(outputs):,} outputs", *lines])
+        return Prepared(submission, [f"{len(outputs):,} outputs", *identical_texts(outputs, dataset), *lines])
 
-    return join_board(folder, prepare)
+    first = open_board(folder)
+    prepared = prepare(first)
+    comparable = isinstance(prepared.new, Submission) and prepared.new.raters
+    lines = [] if comparable else _computed_metrics(folder, first, progress)
+    joined = join_board(folder, prepare)
+    return replace(joined, lines=(*lines, *joined.lines))
+
+
+def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:
+    """A note on each generator of the board with some of the very same texts, and on one text for several sources."""
+    theirs: dict[tuple[str, str], list[str]] = {}
+    for output in dataset.outputs.values():
+        if output.text.strip():
+            theirs.setdefault((output.source, plain_text(output.text)), []).append(output.generator)
+    equal = Counter(
+        generator for output in outputs for generator in set(theirs.get((output.source, plain_text(output.text)), []))
+    )
+    lines = [
+        f"{count:,} of {len(outputs):,} texts are word for word those of {generator}"
+        for generator, count in equal.most_common(MOST_NAMED)
+    ]
+    ((_, most),) = Counter(plain_text(output.text) for output in outputs).most_common(1)
+    return [*lines, *([f"{most:,} of {len(outputs):,} texts are the same text"] if most > 1 else [])]
+
+
+def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list[str]:
+    """Metrics of METAL's join a board none of whose metrics can be run here, so that all its generators can be ranked.
+
+    Returns a line about each, or why there is none.
+    """
+    lines: list[str] = []
+    for name in COMPUTED:
+
+        def prepare(board: OpenBoard, name: str = name) -> Prepared:
+            dataset = with_metric_score(board.dataset)
+            metric = find_metric(name)
+            outputs = outputs_to_score(dataset, [metric])
+            scores = score_outputs(metric, dataset, outputs, progress=progress)
+            about = {key: scores.rater.about[key] for key in ("signature", "direction")}
+            entry = Entry(0, "", "metric", "", check_name(name, dataset.raters, "rater"), "METAL", about)
+            return Prepared(Submission(entry, (), (scores.rater,), scores.facts), [_summary(scores)])
+
+        if name in seen.dataset.raters:
+            continue
+        try:
+            joined = join_board(folder, prepare)
+        except UsageError as error:
+            return [*lines, f"METAL can compute no metric of its own here: {error}"]
+        lines.append(
+            f"{name} joins, computed by METAL for all generators ({'; '.join(joined.lines)}): none of the "
+            "board's metrics can be run here"
+        )
+    return lines
 
 
 def _scores_of_board_metrics(

@@ -6,6 +6,7 @@ of the same language, in the order of base's sources.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,7 +99,7 @@ def merge(
         _outputs(base, incoming, met),
         raters,
         joined[keep].reset_index(drop=True),
-        extra=_extra(base, incoming, map_generators),
+        extra=_extra(base, incoming, map_generators) | _left_out(base, incoming, target),
     )
     added = len(dataset.ratings) - len(base.ratings)
     return dataset, MergeReport(len(met), tuple(unmet), added, same, different, tuple(counted), tuple(astray))
@@ -258,6 +259,20 @@ def _outputs(base: Dataset, incoming: Dataset, met: Mapping[str, str]) -> list[O
     return [
         output if output.text else replace(output, text=texts.get(name, "")) for name, output in base.outputs.items()
     ]
+
+
+def _left_out(base: Dataset, incoming: Dataset, target: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """The further key `left_out` of dataset.toml: how many outputs that people rated each merge lost, and whose."""
+    people = [name for name, rater in incoming.raters.items() if rater.kind == "human"]
+    rated = set(incoming.ratings.loc[incoming.ratings["rater"].isin(people), "output"].unique())
+    lost = Counter(incoming.outputs[name].generator for name in rated if target[name] is None)
+    if not lost:
+        return {}
+    line = (
+        f"{lost.total():,} outputs that people rated in {incoming.card.name} are not here, of "
+        f"{first_few([f'{generator} ({count:,})' for generator, count in sorted(lost.items())])}"
+    )
+    return {"left_out": list(dict.fromkeys([*base.extra.get("left_out", []), line]))}
 
 
 def _extra(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> dict[str, Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import metal
 from metal.boards.settings import BoardSettings
 from metal.boards.store import kept_settings, open_board, read_history
+from metal.data.dataset import with_parts
+from metal.data.ratings import FACTS, tidy_facts
 from metal.raters.metrics import Item, find_metric, scored
 from tests.cli.runs import snapshot
 from tests.cli.small_board import (
@@ -376,6 +380,54 @@ def test_signatures_hold_what_scores_depend_on_and_no_path(small: Commands) -> N
     signatures = [line["about"]["signature"] for line in small.history() if line["what"] == "metric"]
     assert len(set(signatures)) == 2
     assert "od|d" not in json.dumps(small.history())
+
+
+def test_identical_texts_are_noticed(small: Commands) -> None:
+    texts = {output.source: output.text for output in open_board(small.board).dataset.outputs.values()}  # of `odd`
+    texts |= {"000": f" {texts['000']}\n", "001": "?", "002": "?"}
+    said = small("submit", "generator", "small", small.write_outputs("t.csv", texts), "--name", "copy")
+    assert "12 of 14 texts are word for word those of odd" in said
+    assert "2 of 14 texts are the same text" in said
+    assert "word for word" not in small.generator("new", 0.9)
+
+
+def test_a_board_of_foreign_metrics_ranks_by_metals_own(small: Commands) -> None:
+    """As on released boards, where it is not known how metrics were computed: none of them can rank what joins."""
+    data = metal.read(small.board)
+    names = {name: rater for name, rater in data.raters.items() if rater.kind == "human" or name == OUTSIDE}
+    facts = data.ratings[data.ratings["rater"].isin(names)].loc[:, list(FACTS)]
+    with_parts(data, raters=names.values(), facts=tidy_facts(facts.astype(object))).save("foreign")
+    assert "1 missing source" in small.refused(
+        *("submit", "generator", "foreign", small.write_outputs("bad.csv", dict(list(texts_of("new").items())[1:]))),
+        *("--name", "new"),
+    )
+    assert [entry.what for entry in read_history(Path("foreign"))] == ["data"]  # nothing joined for a file with faults
+    path = small.write_outputs("new.csv", texts_of("new"))
+    said = " ".join(small("submit", "generator", "foreign", path, "--name", "new").split())
+    assert "chrf joins, computed by METAL for all generators (56 scored" in said
+    assert "none of the board's metrics can be run here" in said
+    assert re.search(r"rank \d of 5 generators by (chrf|rouge-l)", said)
+    assert [entry.name for entry in read_history(Path("foreign"))] == ["", "chrf", "rouge-l", "new"]
+    assert "joins, computed" not in small("submit", "generator", "foreign", path, "--name", "again")
+
+
+def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> None:
+    """Every command sees what stands on the board; ratings of it are a folder beside the dataset."""
+    small.generator("new")
+    judged = metal.judge(
+        "small", lambda source, output, criterion: 3, name="mine", out="judged", languages="ar", criteria="fluency"
+    )
+    assert {f"{source}/new" for source in ALL_SOURCES[:7]} <= set(judged.ratings["output"].astype(str))
+    rows = [{"source": one, "generator": "new", "score": 5, "rater": "A1"} for one in ALL_SOURCES]
+    rows = [row | {"language": "zh" if row["source"].startswith("zh") else "ar"} for row in rows]
+    pd.DataFrame(rows).to_csv("people.csv", index=False)
+    people = metal.read("people.csv", criterion="fluency", kinds={"A1": "human"}, groups={"A1": "native"})
+    people.save("people")
+    ranked = metal.leaderboard("small", "people").tables["leaderboard"]
+    assert "new" in set(ranked["generator"])
+    board = metal.billboard("small", "people", "judged", resamples=100, permutations=100)
+    by_people = board.tables["generators"].query("by == 'people' and language == ''")
+    assert by_people.set_index("generator").loc["new", "rank"] == 1
 
 
 def test_a_board_that_was_told_nothing_says_so(small: Commands) -> None:

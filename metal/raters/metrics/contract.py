@@ -45,11 +45,12 @@ class Item:
 
 def same_text(text: str, other: str) -> bool:
     """Whether texts are equal but for Unicode's composition (NFC) and white space; case counts."""
-    return _plain(text) == _plain(other)
+    return plain_text(text) == plain_text(other)
 
 
 @lru_cache(maxsize=512)  # outputs of one source come together
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
+    """The text in NFC, white space as single blanks: texts that are equal in this count as the same."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
