@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -10,12 +11,15 @@ import numpy as np
 from metal.boards.cells import BoardCell
 from metal.boards.ensemble import GROUP
 from metal.data.dataset import Dataset
+from metal.data.records import Output
+from metal.raters.metrics.contract import plain_text
 from metal.stats.correlation import pearson_from_sums
 from metal.stats.patterns import Codes, Numbers, mean_of_defined, ratio
 
 LEAST_SOURCES = 30  # per generator, for a shift to be more than chance
 GAIN = 0.1  # by how much correlations must rise in the mean when people's scores are moved by one source
 FAR = 10  # moves by 2 to this many sources show what chance gives
+MOST_NAMED = 3
 CLEAR = 4  # standard deviations of these
 
 
@@ -134,3 +138,20 @@ def _out_of_range(dataset: Dataset) -> Iterator[str]:
 
 def _ends(low: float | None, high: float | None) -> str:
     return f"{'any' if low is None else f'{low:g}'} to {'any' if high is None else f'{high:g}'}"
+
+
+def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:
+    """A note on each generator of the board with some of the very same texts, and on one text for several sources."""
+    theirs: dict[tuple[str, str], list[str]] = {}
+    for output in dataset.outputs.values():
+        if output.text.strip():
+            theirs.setdefault((output.source, plain_text(output.text)), []).append(output.generator)
+    equal = Counter(
+        generator for output in outputs for generator in set(theirs.get((output.source, plain_text(output.text)), []))
+    )
+    lines = [
+        f"{count:,} of {len(outputs):,} texts are word for word those of {generator}"
+        for generator, count in equal.most_common(MOST_NAMED)
+    ]
+    ((_, most),) = Counter(plain_text(output.text) for output in outputs).most_common(1)
+    return [*lines, *([f"{most:,} of {len(outputs):,} texts are the same text"] if most > 1 else [])]

@@ -23,6 +23,7 @@ from metal.boards.history import (
     read_rows,
     standing,
 )
+from metal.boards.lint import identical_texts
 from metal.boards.store import PROGRAM, OpenBoard, add_entry, kept_program, open_board, read_file
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.ratings import FACTS, tidy_facts
@@ -31,7 +32,7 @@ from metal.data.tables.files import read_frame
 from metal.errors import MetalError, UsageError
 from metal.raters.isolation import Limits, isolated_metric, protections
 from metal.raters.metrics import Metric, find_metric, is_built_in
-from metal.raters.metrics.contract import plain_text, read_name
+from metal.raters.metrics.contract import read_name
 from metal.raters.metrics.dataset_scores import (
     Scores,
     Table,
@@ -50,7 +51,6 @@ from metal.raters.metrics.dataset_scores import (
 
 TRIES = 20  # how often a submission is prepared again because others joined meanwhile
 COMPUTED = ("chrf", "rouge-l")  # metrics that join a board where no metric can be run
-MOST_NAMED = 3
 ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
 
 Progress = Callable[[int, int], None]
@@ -143,23 +143,6 @@ def submit_generator(
     lines = [] if comparable else _computed_metrics(folder, first, progress)
     joined = join_board(folder, prepare)
     return replace(joined, lines=(*lines, *joined.lines))
-
-
-def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:
-    """A note on each generator of the board with some of the very same texts, and on one text for several sources."""
-    theirs: dict[tuple[str, str], list[str]] = {}
-    for output in dataset.outputs.values():
-        if output.text.strip():
-            theirs.setdefault((output.source, plain_text(output.text)), []).append(output.generator)
-    equal = Counter(
-        generator for output in outputs for generator in set(theirs.get((output.source, plain_text(output.text)), []))
-    )
-    lines = [
-        f"{count:,} of {len(outputs):,} texts are word for word those of {generator}"
-        for generator, count in equal.most_common(MOST_NAMED)
-    ]
-    ((_, most),) = Counter(plain_text(output.text) for output in outputs).most_common(1)
-    return [*lines, *([f"{most:,} of {len(outputs):,} texts are the same text"] if most > 1 else [])]
 
 
 def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list[str]:
