@@ -412,7 +412,7 @@ def test_what_the_library_says_is_one_line(asked: list[tuple[Any, ...]], monkeyp
     monkeypatch.setattr(datasets, "load_dataset", fails)
     with pytest.raises(UsageError) as caught:
         read("hf:some/news", "en")
-    assert str(caught.value).startswith("some/news test: no such thing; or give `source` a folder")
+    assert str(caught.value).startswith("some/news test: no such thing; or give a folder")
     assert "\n" not in str(caught.value)
 
 
@@ -428,7 +428,7 @@ def test_offline_and_not_in_the_cache() -> None:
     with pytest.raises(UsageError) as caught:
         read("xlsum")
     assert str(caught.value) == (
-        "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give `source` a folder with "
+        "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give a folder with "
         "XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
     )
 
@@ -497,5 +497,5 @@ def test_folders_of_files_through_datasets(tmp_path: Path, ending: str) -> None:
 @pytest.mark.usefixtures("cached_here")
 def test_a_local_folder_that_datasets_cannot_read(tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
-    with pytest.raises(UsageError, match=r"nothing test: .*; or give `source` a folder"):
+    with pytest.raises(UsageError, match=r"nothing test: .*; or give a folder"):
         read(f"hf:{tmp_path / 'nothing'}")

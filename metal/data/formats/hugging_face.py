@@ -17,7 +17,7 @@ from metal.data.tokens import reachable
 from metal.errors import MetalError, MissingExtra, UsageError
 
 HUB = "huggingface.co"
-LOCAL = "give `source` a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
+LOCAL = "give a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:

@@ -1,0 +1,93 @@
+"""Texts of sources that a dataset lacks, joined by the id of the source: from XL-Sum, or a file of ids and texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from metal.data.dataset import Dataset, with_parts
+from metal.data.formats.passages import Passage, find_passages
+from metal.data.formats.table import read_frame
+from metal.data.languages import sides
+from metal.data.text import first_few
+from metal.errors import DataError, UnknownName, UsageError
+
+IDS, TEXTS = ("id", "source", "source_id"), ("text", "source_text", "passage")
+XLSUM_SPLITS = ("test", "validation", "train")
+
+
+def join_texts(dataset: Dataset, place: str) -> Dataset:
+    """The dataset with the texts that its sources lack; its report says how many were found.
+
+    place: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns IDS and TEXTS. A
+    source's id may carry its language (`sw/12`) where theirs does not. Titles and references are filled in as well.
+    Raises UsageError where `place` is none of these, DataError for an id with two texts, and where no id meets.
+    """
+    if place != "xlsum" and not Path(place).exists():
+        raise UsageError(f"`texts` {place!r}: no such file or folder, and not xlsum")
+    lacking = {name: source.language for name, source in dataset.sources.items() if not source.text}
+    if not lacking:
+        return replace(dataset, report=(*dataset.report, "every source has its text already"))
+    bare = {name: name.removeprefix(f"{language}/") for name, language in lacking.items()}
+    times = Counter(bare.values())
+    names = {short: name for name, short in bare.items() if times[short] == 1} | {name: name for name in lacking}
+    passages: dict[str, Passage] = {}
+    example = "nothing"
+    for language, passage in _passages(place, sorted({sides(language)[0] for language in lacking.values()})):
+        example = passage.id
+        name = names.get(f"{language}/{passage.id}") or names.get(passage.id)
+        if name and passage.text.strip() and passages.setdefault(name, passage).text != passage.text:
+            raise DataError(passage.where, f"id {passage.id!r} has two texts", "Keep one of them")
+        if place == "xlsum" and len(passages) == len(lacking):
+            break
+    if not passages:
+        problem = f"no id is that of a source without text: {example!r} there, {next(iter(lacking))!r} here"
+        raise DataError(place, problem, "Rename the ids in one of the two")
+    without = [name for name in lacking if name not in passages]
+    line = f"{len(passages):,} of {len(lacking):,} missing texts are from {place}"
+    line += f"; without text: {first_few(without)}" if without else ""
+    sources = list(dataset.sources.values())
+    for at, source in enumerate(sources):
+        if source.source in passages:
+            passage = passages[source.source]
+            references = source.references or tuple(filter(str.strip, [passage.summary]))
+            title = source.title or passage.title
+            sources[at] = replace(source, text=passage.text, title=title, references=references)
+    joined = with_parts(dataset, sources=sources)
+    return replace(joined, folder=dataset.folder, report=(*dataset.report, line))
+
+
+def _passages(place: str, languages: Sequence[str]) -> Iterator[tuple[str, Passage]]:
+    """The passages of these languages, each with its language; those of a table may be in any (empty)."""
+    if Path(place).is_file():
+        for passage in _table(Path(place)):
+            yield "", passage
+        return
+    for split in XLSUM_SPLITS if place == "xlsum" else XLSUM_SPLITS[:1]:
+        for language in languages:
+            found = find_passages(place, split=split, language=language)
+            try:
+                code = found.resolve(language)
+            except UnknownName:  # others may have it; what is left without text is said
+                continue
+            for passage in found.split(code):
+                yield language, passage
+
+
+def _table(path: Path) -> Iterator[Passage]:
+    """The rows of a table as passages. Raises DataError without a column of ids or of texts."""
+    frame = read_frame(path)
+    columns = []
+    for choices in (IDS, TEXTS):
+        named = [column for column in choices if column in frame]
+        if not named:
+            problem = f"no column {' or '.join(choices)} (columns found: {', '.join(map(str, frame))})"
+            raise DataError(path, problem, "Rename the columns of ids and of texts")
+        columns.append(frame[named[0]])
+    for row, (name, text) in enumerate(zip(*columns, strict=True), 1):
+        if not pd.isna(name) and not pd.isna(text):
+            yield Passage(str(text), str(name), where=f"{path} row {row}")
