@@ -118,13 +118,19 @@ def test_a_score_between_two_levels_is_a_missing_answer() -> None:
 @pytest.mark.parametrize(
     ("incoming", "message"),
     [
-        (judged([1, 2, 3, 1, 1], levels(1, 2, 3)), "0 Bad, 1 Medium, 2 Good.: 3. If the scales .* `shift=-1`"),
+        (
+            judged([1, 2, 3, 1, 1], levels(1, 2, 3)),
+            "0 Bad, 1 Medium, 2 Good.: 3. If the scales .* `shifts=.quality=-1.`",
+        ),
         (
             judged([1, 2, 33, 1, 1], levels(1, 2, 33)),
             ": 33. Rename the criterion in one .*, or leave these scores empty",
         ),
         (judged([0.1, 0.2, 0.3, 0, 1], ANY), ": 0.1, 0.2, 0.3. Rename"),  # probabilities
-        (judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "no"), Level(1, "yes")))), "answer 'no' .* `levels`"),
+        (
+            judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "no"), Level(1, "yes")))),
+            "answer 'no' .* `levels=.quality",
+        ),
     ],
 )
 def test_another_scale_is_not_merged(incoming: Dataset, message: str) -> None:
@@ -137,8 +143,8 @@ def test_the_remedy_that_a_message_names_works(tmp_path: Path) -> None:
     table = pd.DataFrame({"source": list("abcde"), "generator": "g", "language": "en", "rater": "judge"})
     table = table.assign(criterion="quality")
     for scores, remedy in (
-        ([1, 2, 3, 1, 2], {"shift": -1}),
-        (["no", "yes", "no", "yes", "no"], {"levels": "0=no,1=so,2=yes"}),
+        ([1, 2, 3, 1, 2], {"shifts": "quality=-1"}),
+        (["no", "yes", "no", "yes", "no"], {"levels": "quality=0=no,1=so,2=yes"}),
     ):
         file = table.assign(score=scores)
         with pytest.raises(MetalError, match=f"`{next(iter(remedy))}"):

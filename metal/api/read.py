@@ -35,6 +35,10 @@ def read(
     map_generators: Annotated[
         StrPath | Pairs | None, Option("JSON object: generators of PATH to those of `into`.", metavar="FILE")
     ] = None,
+    texts: Annotated[
+        StrPath | None,
+        Option("Texts that sources lack, by source id: xlsum, or a table of ids and texts.", metavar="FILE"),
+    ] = None,
     name: Annotated[str, Option("Name of the dataset. [default: the format's own]")] = "",
     columns: Annotated[
         Pairs | None,
@@ -103,9 +107,9 @@ def read(
     meet is counted and named. Where a release numbers its sources (mqm), number n is the n-th source of its
     language in the dataset.
 
-    data: a dataset folder, which needs no options; a table of ratings, as file (CSV, TSV, JSON, JSONL, Parquet, XLSX)
-    or DataFrame; or a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them), recognized by its
-    files or named with `format`.
+    data: a dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV, TSV, JSON, JSONL,
+    Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them),
+    recognized by its files or named with `format`.
 
     Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
     with `into`, `save(folder, update=True)` rewrites the folder and keeps what else lies in it. Raises DataError
@@ -113,6 +117,7 @@ def read(
     """
     from metal.data.dataset import Dataset, load_dataset
     from metal.data.formats import read as read_format
+    from metal.data.formats.texts import join_texts
     from metal.data.merge import merge
 
     if isinstance(data, Dataset):
@@ -142,7 +147,8 @@ def read(
     if isinstance(data, str | os.PathLike) and not format and (Path(data) / "dataset.toml").is_file():
         if options or into is not None:
             raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
-        return load_dataset(Path(data))
+        dataset = load_dataset(Path(data))
+        return join_texts(dataset, str(texts)) if texts else dataset
     if isinstance(data, str | os.PathLike):
         format = format or _format_of(Path(data))
         draft = read_format(format, Path(data), options)
@@ -164,7 +170,8 @@ def read(
             counted_from=draft.counted_from,
         )
         report += merged.lines()
-    return replace(dataset, report=tuple(report))
+    dataset = replace(dataset, report=tuple(report))
+    return join_texts(dataset, str(texts)) if texts else dataset
 
 
 def _format_of(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Names, Option, Pairs, Seed, StrPath, documented, names
 from metal.data.files import check_new
+from metal.data.text import listed
 from metal.errors import UnknownName, UsageError
 from metal.show.svg import standalone
 
@@ -32,6 +34,15 @@ class Sampled:
 
     def __repr__(self) -> str:
         return f"<{len(self.dataset.sources):,} passages in {self.folder}>"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Which languages have too few passages for a verdict on a judge, with one output of each."""
+        from metal.auditing.verdict import MIN_ITEMS
+
+        drawn = Counter(source.language for source in self.dataset.sources.values())
+        few = [f"{language} {count}" for language, count in drawn.items() if count < MIN_ITEMS]
+        return (f"verdicts need {MIN_ITEMS} items; passages drawn: {listed(few)}",) if few else ()
 
     @property
     def table(self) -> pd.DataFrame:

@@ -51,6 +51,7 @@ def sample(out: Path, **options: Any) -> None:
     passages = f"{sampled.dataset.card.name}: {len(sampled.dataset.sources):,} passages"
     show_table(passages, table.rename(columns={"language": ""}))
     console.say(f"In {out}; the picture is {out / PICTURE}", wrap=False)
+    console.warn(sampled.warnings)
     console.say(f"Next: metal generate {out} --model openai:gpt-4o", wrap=False)
 
 
@@ -70,6 +71,8 @@ def sample(out: Path, **options: Any) -> None:
         metal import billboard billboard/results/cnndm --out datasets/cnndm
         metal import thumb thumb --into datasets/cnndm
         metal import alttest summeval --only llm --into datasets/cnndm --map-generators systems.json
+        metal import METAL_RELEASE.json --texts xlsum --out datasets/metal
+        metal import --texts passages.csv --into datasets/mine
     """,
 )
 def import_(
@@ -83,6 +86,11 @@ def import_(
     if list_formats:
         for name, summary in metal.formats().items():
             click.echo(f"{name:<15}{summary}")
+        return
+    if options["texts"] and into and not words:  # the dataset's own sources
+        dataset = metal.read(into, **options)
+        dataset.save(into, update=True)
+        _report(dataset, into)
         return
     if not 1 <= len(words) <= 2:
         raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")

@@ -194,7 +194,11 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
     unknown = [level.label for level in words if level.label.casefold() not in by_word]
     if unknown and theirs.values != ours.values:
         problem = f"answer {unknown[0]!r} is not on the dataset's scale ({ours.describe()})"
-        remedy = "Name a word for each of its numbers with `levels`" if ours.levels else "Write numbers in the file"
+        remedy = (
+            f'Name a word for each of its numbers with `levels="{name}=..."`'
+            if ours.levels
+            else "Write numbers in the file"
+        )
         raise DataError(f"criterion {name}", problem, remedy)
     return {} if unknown else {level.value: by_word[level.label.casefold()] for level in words}
 
@@ -211,7 +215,7 @@ def _check_same_scale(name: str, ours: Scale, scores: np.ndarray[Any, Any], most
     shown = first_few([f"{score:g}" for score in np.unique(beyond if len(beyond) else scores[off_scale(scores, ours)])])
     remedy = "Rename the criterion in one of the two, or leave these scores empty"
     if shift and not off_scale(scores + shift, ours).any():
-        remedy = f"If the scales differ by where they begin, give `shift={shift:g}`"
+        remedy = f'If the scales differ by where they begin, give `shifts="{name}={shift:g}"`'
     raise DataError(
         f"criterion {name}", f"scores that are not on the dataset's scale ({ours.describe()}): {shown}", remedy
     )

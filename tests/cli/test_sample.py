@@ -165,7 +165,8 @@ def test_the_number_of_bins_that_is_named_works(tmp_path: Path) -> None:
     error = metal(*call, cwd=tmp_path, expect=2).err
     bins = re.search(r"use --bins (\d+), ask", error)
     assert bins
-    metal(*call, "--bins", bins[1], cwd=tmp_path)
+    done = metal(*call, "--bins", bins[1], cwd=tmp_path)
+    assert "verdicts need 30 items; passages drawn: sw 20" in done.out
     metal(*call, "--force", "--bins", str(int(bins[1]) + 1), cwd=tmp_path, expect=2)  # and it is the largest
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import metal
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.formats import hugging_face
 from metal.data.formats.texts import join_texts
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 from metal.errors import DataError, UsageError
+from tests.cli.test_commands import metal as command
+from tests.cli.test_commands import words
 from tests.conftest import write_table
 
 
@@ -80,7 +83,7 @@ def test_from_xl_sum_and_folders_like_it(tmp_path: Path, dataset: Dataset, monke
 def test_what_cannot_be_joined(tmp_path: Path, dataset: Dataset) -> None:
     path = tmp_path / "t.csv"
     for content, message in (
-        ("id,text\nq,x\n", "no id is that of a source without text: 'q' there, 'sw/7' here"),
+        ("id,text\nq,x\n", "no id is that of a source: 'q' there, 'sw/7' here"),
         ("id,text\nsw/7,x\nsw/7,y\n", "row 2: id 'sw/7' has two texts"),
         ("nr,text\n1,x\n", r"no column id or source or source_id \(columns found: nr, text\)"),
         ("id,body\n1,x\n", "no column text or source_text or passage"),
@@ -90,3 +93,19 @@ def test_what_cannot_be_joined(tmp_path: Path, dataset: Dataset) -> None:
             join_texts(dataset, str(path))
     with pytest.raises(UsageError, match="no such file or folder, and not xlsum"):
         join_texts(dataset, str(tmp_path / "none"))
+
+
+def test_on_import_and_for_a_dataset_of_ones_own(tmp_path: Path, dataset: Dataset) -> None:
+    table = pd.DataFrame({"source": ["sw/7", "ar/7"], "language": ["sw", "ar"], "rater": "A", "score": [0, 1]})
+    given = pd.DataFrame({"id": ["sw/7", "ar/7"], "text": ["s7", "a7"]})
+    write_table(table, tmp_path / "ratings.csv")
+    write_table(given, tmp_path / "texts.csv")
+    assert texts(metal.read(tmp_path / "ratings.csv", texts=tmp_path / "texts.csv")) == ["s7", "a7"]
+    dataset.save(tmp_path / "mine")
+    (tmp_path / "mine" / "annotation").mkdir()
+    done = command("import", "--texts", "texts.csv", "--into", "mine", cwd=tmp_path)
+    assert "2 of 4 missing texts are from texts.csv; without text: sw/07, ar/8" in words(done.out)
+    assert texts(metal.read(tmp_path / "mine")) == ["s7", "", "a7", "", "there already"]
+    assert (tmp_path / "mine" / "annotation").is_dir()  # what else lies there stays
+    again = command("import", "--texts", "texts.csv", "--into", "mine", cwd=tmp_path)
+    assert "0 of 2 missing texts" in words(again.out)

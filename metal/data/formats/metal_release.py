@@ -49,7 +49,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         _add_human_ratings(key, entry, reading)
         _add_judge_ratings(key, entry, reading, f"{file} {key[:12]}")
     reading.note_missing()
-    reading.notes.append("passages are not part of the release; join them from XL-Sum by source id")
+    reading.notes.append('passages are not part of the release; `texts="xlsum"` joins them')
     rated = {criterion for _, criterion, *_ in reading.rows}
     return reading.draft(CARD, [metal_criterion(name) for name in METAL_CRITERIA if name in rated])
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, with_parts
 from metal.data.formats.passages import Passage, find_passages
-from metal.data.formats.table import read_frame
 from metal.data.languages import sides
+from metal.data.tables.files import read_frame
 from metal.data.text import first_few
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -32,20 +32,20 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
     lacking = {name: source.language for name, source in dataset.sources.items() if not source.text}
     if not lacking:
         return replace(dataset, report=(*dataset.report, "every source has its text already"))
-    bare = {name: name.removeprefix(f"{language}/") for name, language in lacking.items()}
+    bare = {name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()}
     times = Counter(bare.values())
-    names = {short: name for name, short in bare.items() if times[short] == 1} | {name: name for name in lacking}
+    names = {short: name for name, short in bare.items() if times[short] == 1} | {name: name for name in bare}
     passages: dict[str, Passage] = {}
-    example = "nothing"
+    met, example = False, ""
     for language, passage in _passages(place, sorted({sides(language)[0] for language in lacking.values()})):
-        example = passage.id
-        name = names.get(f"{language}/{passage.id}") or names.get(passage.id)
-        if name and passage.text.strip() and passages.setdefault(name, passage).text != passage.text:
+        name = names.get(f"{language}/{passage.id}") or names.get(passage.id, "")
+        met, example = met or bool(name), example or passage.id
+        if name in lacking and passage.text.strip() and passages.setdefault(name, passage).text != passage.text:
             raise DataError(passage.where, f"id {passage.id!r} has two texts", "Keep one of them")
         if place == "xlsum" and len(passages) == len(lacking):
             break
-    if not passages:
-        problem = f"no id is that of a source without text: {example!r} there, {next(iter(lacking))!r} here"
+    if not met:
+        problem = f"no id is that of a source: {example!r} there, {next(iter(lacking))!r} here"
         raise DataError(place, problem, "Rename the ids in one of the two")
     without = [name for name in lacking if name not in passages]
     line = f"{len(passages):,} of {len(lacking):,} missing texts are from {place}"
@@ -69,12 +69,12 @@ def _passages(place: str, languages: Sequence[str]) -> Iterator[tuple[str, Passa
         return
     for split in XLSUM_SPLITS if place == "xlsum" else XLSUM_SPLITS[:1]:
         for language in languages:
-            found = find_passages(place, split=split, language=language)
+            opened = find_passages(place, split=split, language=language)
             try:
-                code = found.resolve(language)
+                code = opened.resolve(language)
             except UnknownName:  # others may have it; what is left without text is said
                 continue
-            for passage in found.split(code):
+            for passage in opened.split(code):
                 yield language, passage
 
 
@@ -85,7 +85,7 @@ def _table(path: Path) -> Iterator[Passage]:
     for choices in (IDS, TEXTS):
         named = [column for column in choices if column in frame]
         if not named:
-            problem = f"no column {' or '.join(choices)} (columns found: {', '.join(map(str, frame))})"
+            problem = f"no column {' or '.join(choices)} (columns opened: {', '.join(map(str, frame))})"
             raise DataError(path, problem, "Rename the columns of ids and of texts")
         columns.append(frame[named[0]])
     for row, (name, text) in enumerate(zip(*columns, strict=True), 1):

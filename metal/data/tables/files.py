@@ -16,7 +16,8 @@ from typing import Any
 import pandas as pd
 
 from metal.data.files import read_text, whole_text
-from metal.errors import DataError, UsageError
+from metal.data.tables.sheet import sheet_rows
+from metal.errors import DataError, MetalError, UsageError
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -48,19 +49,30 @@ def read_frame(path: str | Path) -> pd.DataFrame:
         raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
     try:
         if ending == ".parquet":
-            return pd.read_parquet(path)
+            return _without_bytes(pd.read_parquet(path), path)
         if ending == ".xlsx":
-            cells = pd.read_excel(path, header=None, dtype=str, keep_default_na=False, na_values=[""])
-            return _with_header(cells, path)
+            return _with_header(pd.DataFrame(sheet_rows(path), dtype=str), path)
         if ending in (".json", ".jsonl"):
             return _from_json(path, lines=ending == ".jsonl")
         return _from_csv(path)
     except UnicodeDecodeError as error:
         remedy = "Save it as UTF-8; from Excel choose 'CSV UTF-8'"
         raise DataError(path, f"not UTF-8 ({error.reason})", remedy) from None
-    except (ValueError, OSError, KeyError) as error:
+    except MetalError:
+        raise
+    except Exception as error:  # depends on which part of the file is damaged
         problem = str(error).strip().splitlines()[-1:] or ["unreadable"]
         raise DataError(path, f"not readable as {ending[1:].upper()} ({problem[0]})", WRITE_AGAIN) from None
+
+
+def _without_bytes(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The frame with texts in place of bytes. Raises DataError where they are none."""
+    for name in [name for name in frame if frame[name].dtype == "object"]:
+        try:
+            frame[name] = [cell.decode() if isinstance(cell, bytes) else cell for cell in frame[name]]
+        except UnicodeDecodeError:
+            raise DataError(path, f"column {name!r} holds bytes that are not UTF-8", "Write it as text") from None
+    return frame
 
 
 def _bytes(path: Path) -> bytes:

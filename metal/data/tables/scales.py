@@ -264,7 +264,9 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
     ours = metal_levels(name)
     if not measure and ours and set(values.tolist()) <= {level.value for level in ours}:
         return metal_criterion(metal_name(name)).scale
-    whole_numbers = np.equal(np.mod(values, 1), 0).all() and 2 <= len(values) <= MOST_LEVELS
+    whole_numbers = (
+        np.isfinite(values).all() and np.equal(np.mod(values, 1), 0).all() and 2 <= len(values) <= MOST_LEVELS
+    )
     if not whole_numbers or measure == "interval":
         return Scale("interval")
     return Scale(measure or "ordinal", tuple(Level(float(value), f"{value:g}") for value in values))
