@@ -85,7 +85,7 @@ def _table(path: Path) -> Iterator[Passage]:
     for choices in (IDS, TEXTS):
         named = [column for column in choices if column in frame]
         if not named:
-            problem = f"no column {' or '.join(choices)} (columns opened: {', '.join(map(str, frame))})"
+            problem = f"no column {' or '.join(choices)} (columns found: {', '.join(map(str, frame))})"
             raise DataError(path, problem, "Rename the columns of ids and of texts")
         columns.append(frame[named[0]])
     for row, (name, text) in enumerate(zip(*columns, strict=True), 1):
