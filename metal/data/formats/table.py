@@ -105,7 +105,7 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         _by_text(tidy, notes, where)
     for role in IDS:
         if role in tidy:
-            empty = (tidy[role].isna() | (tidy[role] == "")).to_numpy()
+            empty = tidy[role].isna().to_numpy()
             if empty.any():
                 row = int(tidy.index[int(empty.argmax())])
                 raise DataError(row_of(where, row), f"{role} is empty", "Every rating needs one")
