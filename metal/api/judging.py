@@ -53,7 +53,9 @@ def check_resumed(
             continue
         if isinstance(value, str | int | tuple | list) and value in (parameter.default, "", (), []):
             continue
-        if name in ("data", "judge", "model", "out", "force"):
+        if name == "data":
+            raise UsageError(f'`resume="{resume}"` knows its dataset; leave that out')
+        if name in ("judge", "model", "out", "force"):
             why = "knows its dataset and models; to add some"
         else:
             why = f"goes on with what was asked for; to change `{name}`"
@@ -79,7 +81,7 @@ async def judge_async(
     data: Data | None = None,
     judge: Annotated[
         Names | JudgeFunction,
-        Option("Judge to run, e.g. openai:gpt-4o, a name of judges.toml, or a baseline.", "-j"),
+        Option("Judge to run or, with `resume`, to add: openai:gpt-4o, a name of judges.toml, a baseline.", "-j"),
     ] = (),
     *,
     prompt: Annotated[Names, Option("Prompt: simple, detailed, or your own. [default: detailed]", "-p")] = "detailed",
@@ -116,8 +118,9 @@ async def judge_async(
     Baselines need no network: majority, random, lexical.
 
     Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
-    `resume` and pays again for no more than the calls in flight at a power cut; the same call with more judges,
-    prompts, criteria or languages asks only what is new. `metal.audit(DATASET, RUN)` puts the judges beside the people.
+    `resume` and pays again for no more than the calls in flight at a power cut; `resume` with `judge` adds a judge to
+    the run's, and the same call with more judges, prompts, criteria or languages asks only what is new.
+    `metal.audit(DATASET, RUN)` puts the judges beside the people.
 
     `batch` sends the same calls through the provider's batch service: half the price, an answer within a day. Ctrl-C
     leaves the batches with the provider; `resume` goes on, and `metal.judge_cancel(RUN)` cancels them and keeps what
@@ -148,11 +151,14 @@ async def judge_async(
     elif name:
         raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
     if resume is not None:
-        check_resumed(judge_async, resume, locals(), free=(*FREE, "batch", "wait", "engine", "address"))
+        added = () if callable(judge) else names(judge)
+        free = (*FREE, "batch", "wait", "engine", "address", *(["judge"] if added else []))
+        check_resumed(judge_async, resume, locals(), free=free)
         run = Path(resume)
         request, settings = read_request(run, "judge", JudgeRequest)
         if any(model.get("asked", "").startswith(f"{FUNCTION}:") for model in settings.get("models", {}).values()):
             raise UsageError(f"{run} is a run of a function; to go on with it, repeat the call that began it")
+        request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
         inputs = load(dataset_of(run, settings))
         concurrency = concurrency or settings.get("concurrency")
     else:

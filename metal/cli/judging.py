@@ -106,6 +106,7 @@ class _Judge(Verb):
         metal judge datasets/demo -j openai-compatible:qwen3 \
           --base-url http://127.0.0.1:8000/v1
         metal judge --resume runs/demo-judges
+        metal judge --resume runs/demo-judges -j openai:gpt-4.1
         metal judge datasets/demo -j openai:gpt-4o --batch
         metal judge datasets/demo -j majority,lexical --out runs/baselines
     """,
@@ -136,6 +137,9 @@ def _finish_judging(run: Judging) -> None:
     from metal.show.terminal import asking_text
 
     job = run.job
+    if job.plan.models and run.outcome.complete and not any(estimate.calls for estimate in run.outcome.estimates):
+        add = f"metal judge --resume {run.folder} --judge NAME"
+        console.say(f"The run is complete, nothing was asked. To add a judge: {add}", wrap=False)
     asking_text.show_judges(run.outcome.statistics, job.plan)
     asking_text.show_ratings(job.ratings, job.unanswered, run.folder, run.outcome.seconds)
     finish(run, f"metal {'monitor' if job.questions else 'audit'} {job.folder} {run.folder}")

@@ -136,9 +136,12 @@ class Job(ABC):
             had = getattr(older, different) or "all"
             shown = ", ".join(had) if isinstance(had, tuple) else had
             parameter = PARAMETERS.get(different, different)
+            more = "ask for the same or for more of it"
+            if different == "judges":
+                more = f'`metal.judge(resume="{out}", judge="{",".join(self.raters)}")` adds to them'
             raise UsageError(
-                f'{out} was begun with `{parameter}="{shown}"`; ask for the same or for more of it, or give another '
-                f'`out` (and `reuse="{out}"`, so that nothing is paid twice)'
+                f'{out} was begun with `{parameter}="{shown}"`; {more}, or give another `out` '
+                f'(and `reuse="{out}"`, so that nothing is paid twice)'
             )
         if dataset != str(self.folder) and Path(dataset).resolve() != self.folder.resolve():
             raise UsageError(f"{out} is a run over {dataset}; give another `out`")

@@ -80,6 +80,7 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     again = metal("judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL)
     assert llm_server.requests == 64
     assert "64 ratings" in again.said
+    assert "To add a judge: metal judge --resume runs/demo-judges --judge NAME" in again.said
     metal("judge", "--resume", run)
     assert llm_server.requests == 64
 
@@ -108,6 +109,22 @@ def test_baselines_beside_llm_judges(metal: Metal, llm_server: LlmServer, tmp_pa
     metal("judge", DEMO, "-j", "majority", *SMALL, "--out", "b")
     assert llm_server.requests == 16
     metal("judge", DEMO, "-j", "majority,openai:gpt-4o,lexical", *SMALL, "--out", "b")  # judges added to baselines
+    assert llm_server.requests == 32
+
+
+def test_a_judge_is_added_without_naming_the_earlier_ones(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    metal("judge", DEMO, "-j", "openai:gpt-4o,majority", *SMALL, "-p", "simple", "--out", "r")
+    added = metal.refused("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "-p", "simple", "--out", "r")
+    assert "begun with --judge openai:gpt-4o, majority; `metal judge --resume r --judge openai:gpt-4o-mini`" in added
+    assert "leave that out" in metal.refused("judge", DEMO, "--resume", "r", "-j", "openai:gpt-4o-mini")
+    assert llm_server.requests == 16
+    metal("judge", "--resume", "r", "-j", "openai:gpt-4o-mini")
+    assert set(llm_server.counts.values()) == {2}  # 16 prompts, each asked once of each model
+    raters = {"openai:gpt-4o/simple", "openai:gpt-4o-mini/simple", "majority"}
+    assert ratings(tmp_path / "r").groupby("rater", observed=True).size().to_dict() == dict.fromkeys(raters, 16)
+    asked = tomllib.loads((tmp_path / "r" / "run.toml").read_text())["settings"]["judges"]
+    assert asked == ["openai:gpt-4o", "majority", "openai:gpt-4o-mini"]
+    metal("judge", "--resume", "r", "-j", "majority")  # there already
     assert llm_server.requests == 32
 
 
