@@ -208,6 +208,28 @@ def test_files_are_limited(run: Run) -> None:
     assert "File too large" in run(code)[0].reason
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("for n in range(99):\n        open(str(n), 'wb').write(bytes(10 << 20))", "wrote more than 256 MB"),
+        (
+            "held = [open(str(n), 'wb') for n in range(99)]\n    for n, file in enumerate(held):\n"
+            "        os.remove(str(n))\n        file.write(bytes(10 << 20))",
+            "wrote more than 256 MB",
+        ),
+        (
+            "threading.stack_size(65536)\n"
+            "    for n in range(2000): threading.Thread(target=time.sleep, args=(9,)).start()",
+            "began more than 512 threads",
+        ),
+    ],
+    ids=["large", "removed", "threads"],
+)
+def test_disk_and_threads_are_limited(code: str, said: str, run: Run) -> None:
+    with pytest.raises(UsageError, match=f"it {said}"):
+        run(f"import os, threading, time\ndef score(output):\n    {code}\n    time.sleep(5)")
+
+
 IGNORED = "[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (9, 19)]"
 
 

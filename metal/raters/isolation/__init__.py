@@ -14,13 +14,14 @@ import math
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,6 +39,7 @@ START = (
 )
 KEPT = 2000  # bytes of what a program prints that are kept
 AFTERWARDS = 1.0  # seconds to end in, after the last answer
+LOOKS = 50  # a second, at what it has on the disk and at its threads
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,19 @@ class Limits:
     """What a stranger's program may use.
 
     seconds: by the clock, for a run over all texts. memory_mb, file_mb: of memory, and of each file it writes. Memory
-    counts as the system counts addresses: libraries with many threads ask for more than they use.
+    counts as the system counts addresses: libraries with many threads ask for more than they use. disk_mb: of all its
+    files, threads: at a time; both are looked at LOOKS times a second.
     """
 
     seconds: float = 600
     memory_mb: int = 4096
     file_mb: int = 64
+    disk_mb: int = 256
+    threads: int = 512
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.seconds) and self.seconds > 0 and self.memory_mb > 0 and self.file_mb > 0):
-            raise UsageError(f"limits of {self.seconds} s, {self.memory_mb} MB, {self.file_mb} MB; give more than 0")
+        if not (math.isfinite(self.seconds) and min(asdict(self).values()) > 0):
+            raise UsageError(f"limits {asdict(self)}: each is more than 0")
 
 
 def isolated_metric(
@@ -122,6 +127,8 @@ def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[
         raise UsageError(f"metric {name}: it answered more than {LINE:,} bytes per text and was ended")
     if reply.late:
         raise UsageError(f"metric {name}: not done after {limits.seconds:,g} s and was ended; allow it more time")
+    if reply.excess:
+        raise UsageError(f"metric {name}: {reply.excess} and was ended")
     if len(lines) < expected:
         raise UsageError(f"metric {name}: {_ending(reply, limits)} after {len(lines):,} of {expected:,} answers")
     return lines
@@ -201,7 +208,8 @@ def _odd(name: str, problem: str) -> DataError:
 class ChildReply:
     """What came from a child: its answers, how it ended (as subprocess has it), and the last it printed.
 
-    late, flooded: it was ended because its time was up, or because it answered more bytes than it may.
+    late, flooded: it was ended because its time was up, or because it answered more bytes than it may. excess: what
+    else it did more of than it may.
     """
 
     answers: bytes
@@ -209,6 +217,7 @@ class ChildReply:
     printed: str
     late: bool = False
     flooded: bool = False
+    excess: str = ""
 
 
 def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: Limits, most: int) -> ChildReply:
@@ -231,11 +240,11 @@ def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: 
         finally:
             os.close(sending)
         try:
-            answers, printed, late, flooded = _listen(child, receiving, time.monotonic() + limits.seconds, most)
+            reply = _listen(child, receiving, folder, limits, most)
         finally:
             code = _end(child)
             os.close(receiving)
-    return ChildReply(answers, code, printed.decode("utf-8", "replace"), late, flooded)
+    return replace(reply, code=code)
 
 
 def child_path() -> list[str]:
@@ -264,21 +273,25 @@ def _environment(folder: Path) -> dict[str, str]:
     return variables | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
 
 
-def _listen(
-    child: subprocess.Popen[bytes], receiving: int, deadline: float, most: int
-) -> tuple[bytes, bytes, bool, bool]:
-    """Answers, what was printed last, whether the time was up, whether there were too many answers."""
+def _listen(child: subprocess.Popen[bytes], receiving: int, folder: Path, limits: Limits, most: int) -> ChildReply:
+    """What a child says until it ends, or until it has done more than it may; its code is not known yet."""
     assert child.stdout is not None
-    answers, printed = bytearray(), b""
+    answers, printed, excess, answering = bytearray(), b"", "", True
+    deadline = time.monotonic() + limits.seconds
+
+    def reply(late: bool = False) -> ChildReply:
+        return ChildReply(bytes(answers), 0, printed.decode("utf-8", "replace"), late, excess=excess)
+
     with selectors.DefaultSelector() as waiting:
         waiting.register(receiving, selectors.EVENT_READ)
         waiting.register(child.stdout, selectors.EVENT_READ)
-        answering = True
         while waiting.get_map():
             left = deadline - time.monotonic()
             if left <= 0:
-                return bytes(answers), printed, answering, False
-            for key, _ in waiting.select(left):
+                return reply(late=answering)
+            if excess := _excess(child.pid, folder, limits):
+                return reply()
+            for key, _ in waiting.select(min(left, 1 / LOOKS)):
                 chunk = os.read(key.fd, 1 << 16)
                 if not chunk:
                     waiting.unregister(key.fileobj)
@@ -287,11 +300,40 @@ def _listen(
                     continue
                 answers += chunk
                 if len(answers) > most:
-                    return b"", printed, False, True
+                    return ChildReply(b"", 0, reply().printed, flooded=True)
                 if not chunk:
                     answering = False
                     deadline = min(deadline, time.monotonic() + AFTERWARDS)
-    return bytes(answers), printed, False, False
+    return reply()
+
+
+def _excess(process: int, folder: Path, limits: Limits) -> str:
+    """What a child has too much of: threads, or files, those in its folder and those it has removed but holds open."""
+    process_folder = Path("/proc", str(process))
+    with suppress(OSError):
+        if (process_folder / "task").stat().st_nlink - 2 > limits.threads:
+            return f"it began more than {limits.threads:,} threads"
+    size = 0
+    for place, inside in ((folder, True), (process_folder / "fd", False)):
+        for entry in _entries(place, deep=inside):
+            with suppress(OSError):
+                found = entry.stat(follow_symlinks=not inside)
+                if inside or (stat.S_ISREG(found.st_mode) and not found.st_nlink):
+                    size += max(found.st_blocks * 512, 4096)
+            if size > limits.disk_mb << 20:
+                return f"it wrote more than {limits.disk_mb:,} MB"
+    return ""
+
+
+def _entries(folder: Path, *, deep: bool) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder, and with deep in those within; what is gone by now is not."""
+    folders = [os.fspath(folder)]
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                yield entry
+                if deep and entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
 
 
 def _end(child: subprocess.Popen[bytes]) -> int:

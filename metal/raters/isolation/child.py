@@ -115,7 +115,8 @@ def confine(limits: Limits, folder: Path, readable: Sequence[Path], parent: int)
         if calls or version >= 6
         else "signals: it can end other processes of its user",
         f"memory: {limits.memory_mb:,} MB" if memory else "memory: not limited, this system does not allow it",
-        f"time: {limits.seconds:,g} s; files: {limits.file_mb:,} MB each; environment: none of its user's",
+        f"time: {limits.seconds:,g} s; files: {limits.file_mb:,} MB each, {limits.disk_mb:,} MB together; "
+        f"threads: {limits.threads:,}; environment: none of its user's",
     ]
 
 

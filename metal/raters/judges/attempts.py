@@ -192,8 +192,9 @@ class Attempts:
         return request_for(self.model, question, self.rejected)
 
     def hide_secrets(self, failure: CallFailed) -> None:
-        """Remove keys from a failure's message."""
-        failure.message = self.secrets.hidden(failure.message.encode("utf-8", "replace")).decode()
+        """Remove keys from what a failure says."""
+        failure.message = self.secrets.hidden_text(failure.message)
+        failure.body = self.secrets.hidden_text(failure.body)
 
     def drop_rejected(self, failure: CallFailed, question: Question, request: ModelRequest) -> bool:
         """Whether a request that failed for a parameter can be sent again without it; noted once for the whole run."""
@@ -242,13 +243,15 @@ class Attempts:
         It is not settled when the reply cannot be read and the rules allow asking again.
         """
         cost = book(self.progress, self.estimator, price, question, reply)
+        reply = self.secrets.without(reply)
         kind = question.kind(reply.text, reply.ending)
-        line = self.secrets.hidden(reply_line(self.model.name, question, kind, reply, attempt))
+        line = reply_line(self.model.name, question, kind, reply, attempt)
         return Record(line, kind, kind not in ASK_AGAIN or attempt.number > self.rules.reasks), cost
 
     def record_failure(self, question: Question, failure: CallFailed, attempt: Attempt) -> Record:
         """The journal record of a question that brought no reply."""
-        line = self.secrets.hidden(failure_line(self.model.name, question, failure, attempt))
+        self.hide_secrets(failure)
+        line = failure_line(self.model.name, question, failure, attempt)
         return Record(line, failure.kind, settled=True)
 
     # ------------------------------------------------------------ retries (tenacity)

@@ -2,58 +2,115 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from metal.errors import UsageError
+from metal.raters.judges.call import Reply
 from metal.raters.judges.models import Model
 
 HIDDEN = b"[key hidden]"
-SHORTEST = 8  # a shorter value is not a key, and removing it would damage texts
+SHORTEST = 4  # a shorter value is not a key, and removing it would damage texts
+LONG = 8  # shorter values are removed as whole words only
+_ESCAPE = re.compile(rb'\\+u00([0-7][0-9a-fA-F])|\\+([/"])|%([0-7][0-9a-fA-F])')  # of JSON, JSON in JSON, addresses
 
 
 class Secrets:
-    """Values that must not be written anywhere."""
+    """Values that must not be written anywhere, also escaped as JSON and addresses may be, or as base64."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        written = {value for value in values if len(value) >= SHORTEST}
-        written |= {json.dumps(value)[1:-1] for value in written}
-        self._values = sorted((value.encode() for value in written), key=len, reverse=True)
+        kept = {value for value in values if len(value) >= SHORTEST and value not in ("true", "false", "null")}
+        written = {
+            form for value in kept for form in (value.encode(), json.dumps(value)[1:-1].encode(), *_in_base64(value))
+        }
+        self._values = {value: _pattern(value) for value in sorted(written, key=len, reverse=True)}
 
     @classmethod
     def of(cls, models: Iterable[Model]) -> Secrets:
         """The keys of these models, the values of their headers, and all that looks like a key in the environment."""
-        named = [
-            value
-            for model in models
-            for value in (os.environ.get(model.api_key_env, "").strip(), *model.sent_headers().values())
-        ]
-        return cls([*named, *known_keys()])
+        models = list(models)
+        keys = [os.environ.get(model.api_key_env, "").strip() for model in models]
+        for model in models:
+            for name, value in model.sent_headers().items():
+                if len(value) >= LONG or model.headers[name].startswith("$"):  # others are words: "beta", "v1.0"
+                    keys.append(value)
+        return cls([*keys, *known_keys()])
 
     def __or__(self, other: Secrets) -> Secrets:
         """The values of both."""
         both = Secrets()
-        both._values = sorted({*self._values, *other._values}, key=len, reverse=True)
+        values = self._values | other._values
+        both._values = {value: values[value] for value in sorted(values, key=len, reverse=True)}
         return both
 
     def hidden(self, text: bytes) -> bytes:
-        """The text without them."""
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, HIDDEN)
+        """The text without them; the same object where there are none."""
+        plain = _ESCAPE.sub(_letter, text) if b"\\u00" in text or b"\\/" in text or b"%" in text else b""
+        for value, pattern in self._values.items():
+            if value in text or value in plain:
+                text = pattern.sub(HIDDEN, text)
         return text
+
+    def without(self, reply: Reply) -> Reply:
+        """The reply without them. What is JSON no longer then, becomes a JSON string."""
+        raw = self.hidden(reply.raw)
+        if raw != reply.raw:
+            try:
+                json.loads(raw)
+            except ValueError:
+                raw = json.dumps(raw.decode("utf-8", "replace")).encode()
+        text, model, fingerprint = map(self.hidden_text, (reply.text, reply.model, reply.fingerprint))
+        return replace(reply, text=text, raw=raw, model=model, fingerprint=fingerprint)
+
+    def hidden_text(self, text: str) -> str:
+        """The same of a text."""
+        return self.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def hide_in(self, path: Path) -> None:
         """Remove them from a file, if any are in it."""
         with path.open("rb") as lines:
-            if not any(self.hidden(line) is not line for line in lines):
+            if all(self.hidden(line) == line for line in lines):
                 return
         partial = path.with_name(f".{path.name}.part")
         with path.open("rb") as lines, partial.open("wb") as file:
             file.writelines(map(self.hidden, lines))
         os.replace(partial, path)
+
+
+def _letter(escape: re.Match[bytes]) -> bytes:
+    code, itself, percent = escape.groups()
+    return itself or bytes([int(code or percent, 16)])
+
+
+def _pattern(value: bytes) -> re.Pattern[bytes]:
+    """The value, each letter as it is or escaped."""
+    letters = []
+    for letter in value:
+        code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{letter:02x}").encode()
+        itself = re.escape(bytes([letter]))
+        letters.append(
+            rb"(?:\\*%b|\\+u00%b|%%%b)" % (itself, code, code)
+            if letter in b'/"'
+            else rb"(?:%b|\\+u00%b|%%%b)" % (itself, code, code)
+        )
+    whole = b"".join(letters)
+    if len(value) < LONG:  # `\n` before it is no part of a word
+        whole = rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))%b(?![A-Za-z0-9])" % whole
+    return re.compile(whole)
+
+
+def _in_base64(value: str) -> Iterator[bytes]:
+    """What base64 of any text with the value has in it: of short values, of the value alone."""
+    for before in range(3 if len(value) >= LONG else 1):
+        whole = base64.b64encode(bytes(before) + value.encode())
+        ends = (before + len(value.encode())) % 3
+        part = whole[(0, 2, 3)[before] : {0: None, 1: -3, 2: -2}[ends]] if len(value) >= LONG else whole.rstrip(b"=")
+        yield from {part, part.translate(bytes.maketrans(b"+/", b"-_"))}
 
 
 def key_from_environment(names: Iterable[str], whose: str) -> str:
@@ -66,7 +123,9 @@ def key_from_environment(names: Iterable[str], whose: str) -> str:
 
 
 def known_keys() -> list[str]:
-    """The values of all environment variables that look like keys, for any service."""
+    """The values of all environment variables that look like keys, for any service; API keys may be short."""
     endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
-    values = (value.strip() for name, value in os.environ.items() if name.upper().endswith(endings))
-    return [value for value in values if len(value) >= 16 and " " not in value]
+    named = ((name.upper(), value.strip()) for name, value in os.environ.items() if name.upper().endswith(endings))
+    return [
+        value for name, value in named if len(value) >= (1 if name.endswith("API_KEY") else LONG) and " " not in value
+    ]
