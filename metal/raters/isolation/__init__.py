@@ -317,9 +317,9 @@ def _excess(process: int, folder: Path, limits: Limits) -> str:
     for place, inside in ((folder, True), (process_folder / "fd", False)):
         for entry in _entries(place, deep=inside):
             with suppress(OSError):
-                found = entry.stat(follow_symlinks=not inside)
-                if inside or (stat.S_ISREG(found.st_mode) and not found.st_nlink):
-                    size += max(found.st_blocks * 512, 4096)
+                state = entry.stat(follow_symlinks=not inside)
+                if inside or (stat.S_ISREG(state.st_mode) and not state.st_nlink):
+                    size += max(state.st_blocks * 512, 4096)
             if size > limits.disk_mb << 20:
                 return f"it wrote more than {limits.disk_mb:,} MB"
     return ""

@@ -98,18 +98,20 @@ def _pattern(value: bytes) -> re.Pattern[bytes]:
             if letter in b'/"'
             else rb"(?:%b|\\+u00%b|%%%b)" % (itself, code, code)
         )
-    whole = b"".join(letters)
+    expression = b"".join(letters)
     if len(value) < LONG:  # `\n` before it is no part of a word
-        whole = rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))%b(?![A-Za-z0-9])" % whole
-    return re.compile(whole)
+        expression = rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))%b(?![A-Za-z0-9])" % expression
+    return re.compile(expression)
 
 
 def _in_base64(value: str) -> Iterator[bytes]:
     """What base64 of any text with the value has in it: of short values, of the value alone."""
     for before in range(3 if len(value) >= LONG else 1):
-        whole = base64.b64encode(bytes(before) + value.encode())
+        encoded = base64.b64encode(bytes(before) + value.encode())
         ends = (before + len(value.encode())) % 3
-        part = whole[(0, 2, 3)[before] : {0: None, 1: -3, 2: -2}[ends]] if len(value) >= LONG else whole.rstrip(b"=")
+        part = (
+            encoded[(0, 2, 3)[before] : {0: None, 1: -3, 2: -2}[ends]] if len(value) >= LONG else encoded.rstrip(b"=")
+        )
         yield from {part, part.translate(bytes.maketrans(b"+/", b"-_"))}
 
 
