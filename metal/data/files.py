@@ -121,7 +121,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise DataError(path, "not UTF-8", "Save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, arrays in arrays without end
         raise DataError(path, f"not TOML ({error})", "See https://toml.io") from None
 
 

@@ -57,7 +57,11 @@ def read_facts(path: str | Path) -> pd.DataFrame:
         raise UsageError(f"{path}: ratings are read from {', '.join(FORMATS)}, not from {path.suffix or 'this'!r}")
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    facts = tidy_facts(readers[path.suffix](path).to_pandas())
+    table = readers[path.suffix](path)
+    try:
+        facts = tidy_facts(table.to_pandas())
+    except pa.ArrowException as error:
+        raise _damaged(path, error) from None
     for name in ("output", "criterion", "rater"):
         empty = (facts[name].isna() | (facts[name] == "")).to_numpy()
         if empty.any():
@@ -83,7 +87,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
     try:
         columns = pq.read_schema(path).names
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, UnicodeDecodeError):
         raise DataError(path, "not a Parquet file", "Write it again, or give the ratings as .csv or .jsonl") from None
     except OSError as error:
         raise _damaged(path, error) from None
