@@ -17,6 +17,7 @@ from metal.auditing.disagreements import disagreements
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import JudgedItems, judge_row
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
+from metal.auditing.pairs import one_item_per_pair, pair_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
 from metal.auditing.scores import ScoreStanding, score_row, standing
@@ -37,7 +38,7 @@ MOST_LABELS, MANY_LABELS = 1000, 100  # of a criterion; with many, no more than 
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
-    *("scores", "by_class", "confusion", "by_certainty"),
+    *("scores", "by_class", "confusion", "by_certainty", "pairs"),
 )
 # The tables that are written without a row, too.
 ALWAYS = {
@@ -73,7 +74,8 @@ def audit(
 
     progress: called with the number of cells done and of all cells. Raises UsageError when people rated no cell.
     """
-    audited = [cell for cell in cells(dataset, settings, continuous=True) if cell.usual_panel]
+    items = one_item_per_pair(dataset)
+    audited = [cell for cell in cells(items, settings, continuous=True) if cell.usual_panel]
     if not audited:
         raise UsageError(
             f"dataset {dataset.card.name}: no criterion was rated by people{_of_reference(settings.reference)}"
@@ -105,9 +107,12 @@ def audit(
         cell.shared.clear()
     adjust(rows["differences"])
     rows["self_agreement"] += self_agreement_rows(dataset, settings, bootstrap)
+    rows["pairs"] += pair_rows(dataset, settings)
     if progress:
         progress(len(audited), len(audited))
-    return _result(dataset, settings, audited, {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS})
+    return _result(
+        dataset, items, settings, audited, {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
+    )
 
 
 def _refuse_free_text(audited: list[AuditCell]) -> None:
@@ -144,9 +149,13 @@ def _of_reference(reference: str) -> str:
 
 
 def _result(
-    dataset: Dataset, settings: AuditSettings, audited: list[AuditCell], rows: dict[str, list[dict[str, Any]]]
+    dataset: Dataset,
+    items: Dataset,
+    settings: AuditSettings,
+    audited: list[AuditCell],
+    rows: dict[str, list[dict[str, Any]]],
 ) -> AuditTables:
-    """The rows as tables, with the tables that follow from them."""
+    """The rows as tables, with the tables that follow from them. items: the dataset with one item per pair."""
     data = dataset.identity
     tables = {name: _signed(name, records, dataset, settings) for name, records in rows.items()}
     limits = {"criteria": settings.criteria, "languages": settings.languages}
@@ -167,7 +176,7 @@ def _result(
         judges=tuple(judges),
         compared=(*people, *judges),
         tables=tables,
-        disagreements=disagreements(of_classes, dataset),
+        disagreements=disagreements(of_classes, items),
         warnings=(
             *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),

@@ -48,7 +48,8 @@ def read_source(record: dict[str, Any], where: str) -> Source:
 
 def read_output(record: dict[str, Any], where: str) -> Output:
     """A line of outputs.jsonl."""
-    required, optional = ("output", "source", "generator", "language"), ("text", "note", "chosen", "flags", "tokens")
+    required = ("output", "source", "generator", "language")
+    optional = ("text", "note", "chosen", "flags", "tokens", "first", "second", "of", "condition")
     _check_keys(record, where, required, optional)
     if type(record.get("chosen", True)) is not bool:
         raise DataError(where, "chosen is neither true nor false", "Leave it out for an output that is to be rated")
@@ -58,7 +59,7 @@ def read_output(record: dict[str, Any], where: str) -> Output:
 def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
     """The fields of a source or an output; null stands for an empty one. Raises DataError for one of another type."""
     checked = dict(record)
-    for key in filter(checked.__contains__, ("text", "title", "note")):
+    for key in filter(checked.__contains__, ("text", "title", "note", "first", "second", "of", "condition")):
         if checked[key] is not None and not isinstance(checked[key], str):
             raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
         checked[key] = checked[key] or ""

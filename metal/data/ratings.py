@@ -150,7 +150,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             raise DataError(
                 row_of(where, row),
                 f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})",
-                "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shift=-1)`)",
+                "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shifts=-1)`)",
             )
 
 

@@ -21,6 +21,8 @@ Kind = Literal["human", "llm", "metric", "baseline"]
 Measure = Literal["nominal", "ordinal", "interval"]
 Direction = Literal["higher", "lower"]
 
+SWAPPED = "swapped"  # the condition of a pair that was shown the other way round
+
 Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
 
 
@@ -169,7 +171,8 @@ class Output:
     """A generator's output for a source. note: the generator's own remark about it.
 
     chosen: whether it is to be rated; others are only kept. flags: what is wrong with it as an output. tokens: of its
-    text, if they were counted.
+    text, if they were counted. first, second: of a pair that is compared, who wrote its two outputs. of: the output
+    that this one was made from, condition: how; a pair that was shown the other way round is SWAPPED.
     """
 
     output: str
@@ -181,6 +184,10 @@ class Output:
     chosen: bool = True
     flags: tuple[str, ...] = ()
     tokens: int | None = None
+    first: str = ""
+    second: str = ""
+    of: str = ""
+    condition: str = ""
 
     def __post_init__(self) -> None:
         _named("output", self.output)

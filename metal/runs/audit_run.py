@@ -147,6 +147,16 @@ FURTHER: Tables = {
         Column("items", "items", count),
         Figure("percent_agreement", "agreement with their aggregate"),
     ),
+    "pairs": (
+        *HEAD,
+        Column("judge", "rater"),
+        Column("items", "pairs", count),
+        Column("both_orders", "in both orders", count),
+        Figure("swap_consistency", "same answer when swapped"),
+        Figure("first_place", "chose what was shown first", direction=""),
+        Figure("first_place_log_odds", "log-odds of the first place", format=signed, direction=""),
+        *unshown("undefined"),
+    ),
     "scores": (
         *HEAD,
         JUDGE,

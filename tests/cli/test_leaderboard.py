@@ -123,9 +123,11 @@ def test_what_cannot_be_asked_for(here: Metal, tmp_path: Path, options: tuple[st
 
 
 def test_a_folder_that_is_there_stays(here: Metal, tmp_path: Path) -> None:
+    """A run of the same data is replaced; one of other data, or of another command, is not."""
+    here("leaderboard", "mine", "-l", "en", *FEW)
     here("leaderboard", "mine", *FEW)
     before = (tmp_path / "runs/mine-leaderboard/run.toml").read_bytes()
-    said = here.refused("leaderboard", "mine", "-l", "en", *FEW)
+    said = here.refused("audit", "mine", "--out", "runs/mine-leaderboard")
     assert "runs/mine-leaderboard exists; give another --out, or --force to replace it" in said
     assert (tmp_path / "runs/mine-leaderboard/run.toml").read_bytes() == before
 

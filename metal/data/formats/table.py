@@ -23,6 +23,7 @@ from metal.data.ratings import FRAME, row_of, tidy_facts
 from metal.data.records import KINDS, Output, Rater, Source
 from metal.data.tables.cells import as_names, as_texts, conversation
 from metal.data.tables.files import read_frame
+from metal.data.tables.pairs import with_preferences, with_swapped_outputs
 from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import METRIC, MODEL, columns_of, tidy_frame
 from metal.data.text import first_few, plural
@@ -80,7 +81,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy = tidy_frame(frame, options, notes, where)
     if tidy.empty:
         raise DataError(where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating")
+    if "winner" in tidy:
+        tidy, options = with_preferences(tidy, options, notes, where)
     tidy = _identify(tidy, options, notes, where)
+    if "swapped" in tidy:
+        tidy = with_swapped_outputs(tidy)
     criteria = read_scores(tidy, options, notes, where)
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
@@ -89,9 +94,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         for source, language, text, reference in _first_rows(tidy, "source", "language", "source_text", "reference")
     ]
     outputs = [
-        Output(output, source, generator, language, conversation(text))
-        for output, source, generator, language, text in _first_rows(
-            tidy, "output", "source", "generator", "language", "text"
+        Output(
+            output, source, generator, language, conversation(text), first=first, second=second, of=of, condition=how
+        )
+        for output, source, generator, language, text, first, second, of, how in _first_rows(
+            tidy, *("output", "source", "generator", "language", "text"), *("first", "second", "of", "condition")
         )
     ]
     card = Card(options.get("name") or where.name.split(".")[0])

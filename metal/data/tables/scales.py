@@ -310,6 +310,8 @@ def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mappin
     """Which scores are taken for better, and why."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for criterion in criteria:
+        if criterion.scale.measure == "nominal" and len(criterion.scale.levels) > 2:
+            continue  # none of its labels is better than another
         by_option = "directions" in chosen[criterion.name]
         why = "METAL's criterion" if metal_name(criterion.name) else "by its name"
         if by_option or criterion.direction != guessed_direction(criterion.name):

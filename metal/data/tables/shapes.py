@@ -43,6 +43,10 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
     "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext"),
     "source_text": ("sourcetext", "passage", "prompt", "article", "input", "messages", "conversation", "question"),
+    "winner": ("winner", "preference", "preferred", "choice", "battleoutcome", "better"),
+    "first": ("first", "modela", "model1", "systema", "system1", "generatora", "generator1", "outputa"),
+    "second": ("second", "modelb", "model2", "systemb", "system2", "generatorb", "generator2", "outputb"),
+    "shown": ("shown", "order", "swapped", "position"),
     "reference": ("reference", "ref", "referencetext", "gold", "goldanswer"),
 }
 COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
@@ -89,7 +93,8 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns, where)
     roles = _roles(frame, [place.column for place in places], options, where)
-    long = "score" in roles and "rater" in roles
+    roles = _without_pairs(roles, options)
+    long = "rater" in roles and ("score" in roles or "winner" in roles)
     if not patterns and not long:
         places = _places_guessed(frame, roles, where)
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
@@ -145,6 +150,14 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
     if wide and any(_TEMPLATE.search(pattern) for pattern in [options.get("wide") or ""] if isinstance(pattern, str)):
         roles.pop("rater", None)
     return _without_misfits(frame, roles, options)
+
+
+def _without_pairs(roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    """The roles of pairs only where there is a winner and no score, or where they are named."""
+    named = options.get("columns") or {}
+    pairs = "winner" in roles and ("score" not in roles or "winner" in named)
+    gone = ("score",) if pairs else ("winner", "first", "second", "shown")
+    return {role: column for role, column in roles.items() if role not in gone or role in named}
 
 
 def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:

@@ -106,6 +106,11 @@ FURTHER = {
         "Skill: 1 - squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
         "shift or a line fitted on other sources.",
     ),
+    "pairs": (
+        "Pairs: does the order in which they are shown matter?",
+        "Same answer when swapped: of the pairs answered in both orders. The first place: of the answers that are no "
+        "tie; log-odds of 0 where the order does not matter.",
+    ),
     "by_class": (
         "What a judge gets wrong, class by class",
         "People: the most frequent label of the people but one, whom judge and person face alike. Recall: of the "

@@ -1,0 +1,122 @@
+"""Pairs shown in both orders: one item each for the audit, and how far a rater's answer depends on the order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import judges_of
+from metal.auditing.figures import columns, undefined_note
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset, assemble, people_named
+from metal.data.ratings import FACTS, tidy_facts
+from metal.data.records import SWAPPED, Estimate
+from metal.stats.intervals import interval_of_mean
+
+CONTRADICTS = "another answer when swapped"
+NEVER_BOTH = "no pair was answered in both orders"
+ONE_ORDER = "all pairs were shown in one order, so that a liking for the first place cannot be told from quality"
+
+
+def swapped_pairs(dataset: Dataset) -> dict[str, str]:
+    """{output: the pair} of the pairs that were shown the other way round."""
+    return {
+        output.output: output.of for output in dataset.outputs.values() if output.condition == SWAPPED and output.of
+    }
+
+
+def one_item_per_pair(dataset: Dataset) -> Dataset:
+    """The dataset with swapped pairs taken for the pairs themselves; itself where it has none.
+
+    Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale has no level `tie`.
+    """
+    swapped = swapped_pairs(dataset)
+    if not swapped:
+        return dataset
+    outputs = {
+        swapped.get(name, name): replace(output, output=swapped.get(name, name), of="", condition="")
+        for name, output in sorted(dataset.outputs.items(), key=lambda item: item[0] not in swapped)
+    }
+    facts = dataset.ratings.loc[:, list(FACTS)].copy()
+    facts["output"] = facts["output"].map(lambda name: swapped.get(name, name)).astype("category")
+    key = ["output", "criterion", "rater"]
+    answers = facts.groupby(key, observed=True)["score"]
+    differ = (answers.transform("nunique") > 1).to_numpy()
+    facts["score"] = answers.transform("first")  # that of the other order may be missing
+    ties = {
+        name: next((level.value for level in criterion.scale.levels if level.label.casefold() == "tie"), math.nan)
+        for name, criterion in dataset.criteria.items()
+    }
+    facts.loc[differ, "score"] = facts.loc[differ, "criterion"].map(ties).astype(float)
+    facts["reason"] = facts["reason"].astype(object).where(~differ, CONTRADICTS).where(facts["score"].isna(), "")
+    facts = tidy_facts(facts.drop_duplicates(key))
+    parts = dataset.criteria.values(), dataset.sources.values(), outputs.values(), dataset.raters.values()
+    return assemble(dataset.card, *parts, facts, extra=dataset.extra)
+
+
+def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
+    """A row for each rater of pairs, by language and criterion, where some were shown the other way round.
+
+    swap_consistency: of the pairs answered in both orders, the share with one answer. first_place: of the answers that
+    are no tie, the share for whichever was shown first; first_place_log_odds, 0 where the order does not matter. The
+    intervals are over sources (METHODS: Wilson's on the jackknife).
+    """
+    swapped = swapped_pairs(dataset)
+    table = dataset.ratings[dataset.ratings["score"].notna()]
+    table = table.assign(turned=table["output"].isin(swapped), pair=table["output"].astype(object).replace(swapped))
+    limits = ("criterion", settings.criteria), ("language", settings.languages), ("rater", _raters(dataset, settings))
+    for column, names in limits:
+        table = table[table[column].isin(names)] if names else table
+    grouped: Any = table.groupby(["criterion", "language", "rater"], observed=True)
+    for (criterion, language, rater), rows in grouped:
+        if not rows["pair"].isin(set(swapped.values())).any():
+            continue
+        both = rows.groupby("pair").agg(n=("score", "size"), answers=("score", "nunique"), source=("source", "first"))
+        both = both[both["n"] == 2]
+        consistent = _share(both["answers"] == 1, both["source"], NEVER_BOTH)
+        decided = rows[rows["score"] < 2]
+        balanced = rows["turned"].any() and not rows["turned"].all()
+        chose_first = (decided["score"] == 1) == decided["turned"]
+        first = _share(chose_first, decided["source"], ONE_ORDER if not balanced else "no answer but ties")
+        first = first if balanced else Estimate.undefined(ONE_ORDER, len(decided))
+        figures = {"swap_consistency": consistent, "first_place": first, "first_place_log_odds": _log_odds(first)}
+        yield {
+            "language": language,
+            "criterion": criterion,
+            "judge": rater,
+            "items": int(rows["pair"].nunique()),
+            "both_orders": len(both),
+            **columns(figures),
+            "undefined": undefined_note(figures),
+        }
+
+
+def _raters(dataset: Dataset, settings: AuditSettings) -> list[str]:
+    return [*people_named(dataset, settings.reference), *judges_of(dataset, settings)]
+
+
+def _share(yes: pd.Series, source: pd.Series, why: str) -> Estimate:
+    """The share of rows that are true, with its interval over sources."""
+    if yes.empty:
+        return Estimate.undefined(why)
+    codes = pd.factorize(source.astype(object))[0]
+    counts = np.bincount(codes).astype(np.float64)
+    return Estimate(
+        float(yes.mean()), *interval_of_mean(np.bincount(codes, yes).astype(np.float64), counts), n=len(yes)
+    )
+
+
+def _log_odds(share: Estimate) -> Estimate:
+    """The log-odds of a share; undefined at 0 and 1, whose log-odds are infinite."""
+    if share.value is None or share.low is None or share.high is None:
+        return Estimate.undefined(share.reason, share.n)
+    if not 0 < share.value < 1:
+        return Estimate.undefined("always the same place", share.n)
+    parts = share.value, share.low, share.high
+    value, low, high = (math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in parts)
+    return Estimate(value, low, high, n=share.n)

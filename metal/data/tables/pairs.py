@@ -1,0 +1,119 @@
+"""Pairs of outputs compared: which one is better, in whatever words, and in which order they were shown.
+
+A pair is an output whose `first` and `second` are what is compared; which is first does not depend on how it was shown.
+Shown the other way round it is another output, `of` the pair, with the condition SWAPPED.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.ratings import row_of
+from metal.data.records import SWAPPED
+from metal.data.tables.cells import MISSING, as_texts, fold
+from metal.data.tables.scales import levels_from
+from metal.data.text import plural
+from metal.errors import DataError
+
+LEVELS = ((0.0, "first"), (1.0, "second"), (2.0, "tie"))
+CRITERION = "preference"
+_ONE = r"(?:(?:model|system|response|output|assistant|option|answer|text|summary|candidate)\s*)?"
+_WORDS = (
+    re.compile(_ONE + r"(a|1|first|left)( is better| wins| better)?"),
+    re.compile(_ONE + r"(b|2|second|right)( is better| wins| better)?"),
+    re.compile(r"(tie|tied|draw|equal|equally|both|neither|same|no preference)\b.*"),
+)
+_AS_IS = frozenset({"ab", "a b", "a,b", "12", "1 2", "original", "first second", "false", "no", "as is"})
+_TURNED = frozenset({"ba", "b a", "b,a", "21", "2 1", "swapped", "reversed", "flipped", "second first", "true", "yes"})
+
+
+def with_preferences(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The rows with `score` in words (first, second, tie), and the options that go with them.
+
+    tidy: one judgement per row, with `winner`, and where known `first` and `second` (who wrote them) and `shown`. Adds
+    `generator` ("A | B", in the order of their names) and `swapped`. Raises DataError for a winner or an order that is
+    not understood.
+    """
+    coded = {f"{level.value:g}": level.label for level in levels_from((options.get("levels") or {}).get("*", ""))}
+    systems = {"first", "second"} <= set(tidy.columns)
+    parts = [as_texts(tidy[role]) for role in ("winner", *(("first", "second") if systems else ()))]
+    keys = pd.MultiIndex.from_arrays([part.astype(object).fillna("") for part in parts])
+    codes, distinct = pd.factorize(keys)
+    meanings = [_meaning(*key, coded=coded) for key in distinct]
+    unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
+    if unknown:
+        at = int(np.flatnonzero(codes == unknown[0])[0])
+        problem = f"winner {distinct[unknown[0]][0]!r} is neither of the pair nor a tie"
+        remedy = "Say what each stands for: `levels='0=first,1=second,2=tie'`"
+        raise DataError(row_of(where, int(tidy.index[at])), problem, remedy)
+    winner = np.array(meanings, dtype=object)[codes]
+    turned = _turned(tidy, where)
+    if systems:
+        names = [[str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")]
+        backwards = np.array([a > b for a, b in zip(*names, strict=True)])
+        pairs = [sorted(pair) for pair in zip(*names, strict=True)]
+        tidy = tidy.assign(
+            first=[a for a, _ in pairs], second=[b for _, b in pairs], generator=[f"{a} | {b}" for a, b in pairs]
+        )
+        other = {"first": "second", "second": "first"}
+        winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
+        turned = turned != backwards
+        notes.append("pairs: the system named first was shown first, unless `shown` says otherwise")
+    notes.append(
+        f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown the other way round; "
+        "`winner` names one of the pair, whichever was shown first"
+    )
+    if "generator" not in tidy and not options.get("generator"):
+        tidy["generator"] = "pair"
+    tidy = tidy.drop(columns=["winner"]).assign(score=winner, swapped=turned)
+    chosen = dict(options) | {"levels": {"*": LEVELS}, "measures": {"*": "nominal"}}
+    return tidy, chosen | {"criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)}
+
+
+def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str]) -> str | None:
+    """`first`, `second`, `tie`, a missing answer as it is; None for anything else."""
+    folded = fold(winner)
+    if not folded or folded in MISSING:
+        return winner or "NA"
+    if winner.strip() in coded:
+        return coded[winner.strip()]
+    if first and folded in (fold(first), fold(second)):
+        return "first" if folded == fold(first) else "second"
+    for (_, label), words in zip(LEVELS, _WORDS, strict=True):
+        if words.fullmatch(folded):
+            return label
+    return None
+
+
+def _turned(tidy: pd.DataFrame, where: Path) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Whether each pair was shown the other way round. Raises DataError for a word that is not understood."""
+    if "shown" not in tidy:
+        return np.zeros(len(tidy), dtype=bool)
+    words = as_texts(tidy["shown"]).astype(object).fillna("ab").map(fold).to_numpy()
+    unknown = ~np.isin(words, [*_AS_IS, *_TURNED])
+    if unknown.any():
+        at = int(unknown.argmax())
+        place = row_of(where, int(tidy.index[at]))
+        raise DataError(
+            place, f"order {words[at]!r} is not understood", "Write AB for the pair as named, BA for swapped"
+        )
+    return np.isin(words, list(_TURNED))
+
+
+def with_swapped_outputs(tidy: pd.DataFrame) -> pd.DataFrame:
+    """The rows of swapped pairs with an output of their own, `of` the pair."""
+    swapped = tidy["swapped"].to_numpy()
+    output = tidy["output"].astype(object)
+    return tidy.assign(
+        output=(output.where(~swapped, output + f"/{SWAPPED}")).astype("category"),
+        of=output.where(swapped, ""),
+        condition=np.where(swapped, SWAPPED, ""),
+    )

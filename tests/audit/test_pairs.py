@@ -1,0 +1,115 @@
+"""Pairs: read in the words people use, one item for both orders, how far the order matters, and verdicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.auditing.pairs import CONTRADICTS, one_item_per_pair
+from metal.data.dataset import assemble, load_dataset
+from metal.data.records import Scale
+from metal.errors import MetalError
+
+ARENA = pd.DataFrame(
+    [
+        ("q1", "x", "y", "model_a", "A1"),  # x
+        ("q1", "y", "x", "model_a", "A2"),  # y
+        ("q1", "x", "y", "x", "A3"),
+        ("q1", "x", "y", "A", "gpt-4"),
+        ("q1", "y", "x", "B", "gpt-4"),  # x again
+        ("q2", "x", "y", "tie (bothbad)", "A1"),
+        ("q2", "x", "y", "first", "gpt-4"),  # x
+        ("q2", "y", "x", "left", "gpt-4"),  # y: the first place both times
+        ("q3", "x", "y", "2", "gpt-4"),
+        ("q3", "y", "x", None, "gpt-4"),
+    ],
+    columns=["question_id", "model_a", "model_b", "winner", "judge"],
+).assign(language="en")
+
+
+def test_words_for_a_winner_and_the_order_of_names() -> None:
+    dataset = metal.read(ARENA)
+    pair = dataset.outputs["q1/x | y"]
+    assert (pair.first, pair.second, pair.generator) == ("x", "y", "x | y")
+    assert dataset.outputs["q1/x | y/swapped"].of == "q1/x | y"
+    assert dataset.criteria["preference"].scale.describe() == "0 first, 1 second, 2 tie"
+    scores = dataset.ratings.set_index(["output", "rater"])["score"]
+    assert scores[("q1/x | y", "A1")] == scores[("q1/x | y", "A3")] == scores[("q1/x | y/swapped", "gpt-4")] == 0
+    assert scores[("q1/x | y/swapped", "A2")] == 1
+    assert scores[("q2/x | y", "A1")] == 2
+    with pytest.raises(MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='0=first"):
+        metal.read(ARENA.assign(winner="0"))
+    read = metal.read(ARENA.assign(winner="0"), levels="0=second,1=first,2=tie")
+    assert set(read.ratings["score"]) == {0.0, 1.0}  # the second: y where it is named second, else x
+
+
+def test_both_orders_are_one_item(tmp_path: Path) -> None:
+    metal.read(ARENA).save(tmp_path / "pairs")
+    dataset = one_item_per_pair(load_dataset(tmp_path / "pairs"))
+    assert set(dataset.outputs) == {"q1/x | y", "q2/x | y", "q3/x | y"}
+    of_judge = dataset.ratings[dataset.ratings["rater"] == "gpt-4"].set_index("output")["score"]
+    assert of_judge.to_dict() == {"q1/x | y": 0, "q2/x | y": 2, "q3/x | y": 1}  # differs: a tie; one missing: the other
+    untied = metal.read(ARENA)
+    criterion = untied.criteria["preference"]
+    scale = Scale("nominal", criterion.scale.levels[:2])
+    facts = untied.ratings[untied.ratings["score"] != 2]
+    parts = untied.sources.values(), untied.outputs.values(), untied.raters.values(), facts
+    answers = one_item_per_pair(assemble(untied.card, [replace(criterion, scale=scale)], *parts)).ratings
+    assert answers.loc[answers["score"].isna(), ["output", "reason"]].to_numpy().tolist() == [["q2/x | y", CONTRADICTS]]
+
+
+def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
+    """40 pairs in both orders: 30 with one answer, 10 for whatever is shown first. The first place: 30 + 20 of 80."""
+    rows = []
+    for pair in range(40):
+        for order in ("AB", "BA"):
+            liked = pair < 10
+            winner = ("A" if order == "AB" else "B") if liked else "AB"[pair % 2]
+            rows.append((f"p{pair}", order, "gpt-4", winner))
+            rows.append((f"p{pair}", order, "fair", "AB"[pair % 2]))
+        rows += [(f"p{pair}", "AB", person, "AB"[pair % 2]) for person in ("A1", "A2", "A3")]
+    frame = pd.DataFrame(rows, columns=["item", "order", "rater", "winner"]).assign(language="hi")
+    audit = metal.audit(metal.read(frame, kinds={"fair": "llm"}), resamples=200)
+    table = audit.tables["pairs"].set_index("judge")
+    assert table.loc["gpt-4", ["items", "both_orders"]].tolist() == [40, 40]
+    assert table.loc["gpt-4", "swap_consistency"] == 0.75
+    assert table.loc["gpt-4", "first_place"] == 50 / 80
+    assert table.loc["gpt-4", "first_place_log_odds"] == pytest.approx(math.log(5 / 3))
+    assert table.loc["gpt-4", "first_place_low"] > 0.5
+    assert table.loc["fair", ["swap_consistency", "first_place", "first_place_log_odds"]].tolist() == [1, 0.5, 0]
+    assert "all pairs were shown in one order" in table.loc["A1", "undefined"]
+    verdicts = audit.verdicts.set_index("judge")["verdict"]
+    assert verdicts["fair"] == "as good as a person"
+    assert verdicts["gpt-4"] != "as good as a person"
+
+
+@pytest.mark.reference
+def test_llmbar(reference: Path) -> None:
+    """Consistency as counted by pandas alone: GPT-4 without rules answers 382 of 419 pairs alike in both orders."""
+    folder = reference / "llmbar-pairwise"
+    verdicts = pd.read_csv(folder / "verdicts.csv.gz").query("prompt == 'Vanilla_NoRules'")
+    gold = pd.read_csv(folder / "items.csv").assign(judge="people", order="AB").rename(columns={"label": "winner"})
+    frame = pd.concat([verdicts, gold])
+    frame["item"] = frame["subset"] + "/" + frame["index"].astype(str)
+    frame = frame[["item", "judge", "order", "winner"]].assign(language="en")
+    audit = metal.audit(metal.read(frame, kinds={"people": "human", "*": "llm"}), resamples=200)
+    row = audit.tables["pairs"].set_index("judge").loc["GPT-4"]
+    assert row["swap_consistency"] == 382 / 419
+    by_judge = audit.verdicts.set_index("judge")["verdict"]
+    assert by_judge["GPT-4"] == "informative"
+    assert by_judge["Falcon"] == "uninformative"
+
+
+@pytest.mark.reference
+def test_battles_of_pariksha(reference: Path) -> None:
+    dataset = metal.read(reference / "pariksha", "pariksha-pairs")
+    assert len(dataset.ratings) == 50_064
+    audit = metal.audit(dataset, resamples=200)
+    agreement = audit.judges.set_index("language")["percent_agreement"].round(3).to_dict()
+    assert agreement == {"bn": 0.71, "hi": 0.795, "kn": 0.744, "ml": 0.692, "ta": 0.662}  # ties of people left out
+    assert audit.verdicts.set_index("language").loc["kn", "verdict"] == "as good as a person"
