@@ -40,7 +40,7 @@ def test_a_cell_far_away_costs_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", ["", None])
 def test_a_language_column_without_languages(tmp_path: Path, ending: str, language: str | None) -> None:
     path = write_table(TABLE.assign(language=pd.Series([language] * 2, dtype=object)), tmp_path / f"t{ending}")
-    with pytest.raises(DataError, match=r"language (is empty|'' is not a language code)"):
+    with pytest.raises(DataError, match="language is empty"):
         metal.read(path)
 
 

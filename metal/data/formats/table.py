@@ -112,11 +112,11 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         _by_text(tidy, notes, where)
     for role in IDS:
         if role in tidy:
+            tidy[role] = as_names(tidy[role], role, notes)
             empty = tidy[role].isna().to_numpy()
             if empty.any():
                 row = int(tidy.index[int(empty.argmax())])
                 raise DataError(row_of(where, row), f"{role} is empty", "Every rating needs one")
-            tidy[role] = as_names(tidy[role], role, notes)
     codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
     codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}  # `EN` is `en`
     tidy["language"] = tidy["language"].map(codes).astype("category")
