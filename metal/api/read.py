@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.data.dataset import Dataset
-    from metal.data.records import Manifest
+    from metal.data.records import Manifest, Scale
     from metal.runs.judges_run import RatingsRun
 
     Data: TypeAlias = str | Path | Dataset | pd.DataFrame
@@ -44,7 +44,7 @@ def read(
         Pairs | None,
         Option(
             "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
-            "score, reason, comment, text, source_text, reference.",
+            "score, reply, reason, comment, text, source_text, reference.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
         ),
@@ -101,7 +101,7 @@ def read(
     """Read ratings from PATH, a table or somebody's release, into a dataset folder.
 
     A table may have a rating, a rater or a criterion per row or column; what was recognized, guessed and left out is
-    said, with the option that changes it.
+    said, with the option that changes it. Judges' replies (`reply`) are read as `metal judge` reads them.
 
     With `into` the ratings join an existing dataset: outputs meet on source and generator, what does not
     meet is counted and named. Where a release numbers its sources (mqm), number n is the n-th source of its
@@ -116,6 +116,7 @@ def read(
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
+    from metal.data.formats import load_format
     from metal.data.formats import read as read_format
     from metal.data.formats.texts import join_texts
     from metal.data.merge import merge
@@ -141,7 +142,7 @@ def read(
         "split": split,
         "revision": revision,
     }
-    options = {key: value for key, value in given.items() if value not in (None, (), "", {})}
+    options: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, (), "", {})}
     if (map_sources or map_generators) and into is None:
         raise UsageError("`map_sources` and `map_generators` rename ids for `into`")
     if isinstance(data, str | os.PathLike) and not format and (Path(data) / "dataset.toml").is_file():
@@ -149,8 +150,12 @@ def read(
             raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
         dataset = load_dataset(Path(data))
         return join_texts(dataset, str(texts)) if texts else dataset
+    base = None if into is None else load_dataset(Path(into))
+    format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
+    if "reader" in load_format(format).options:
+        scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
+        options |= {"reader": _read_reply, "scales": scales}
     if isinstance(data, str | os.PathLike):
-        format = format or _format_of(Path(data))
         draft = read_format(format, Path(data), options)
         draft = replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
         dataset = draft.assemble(Path(data))
@@ -161,9 +166,9 @@ def read(
         draft = read_ratings(data, **options)
         dataset = draft.assemble(FRAME)
     report = list(draft.notes)
-    if into is not None:
+    if base is not None:
         dataset, merged = merge(
-            load_dataset(Path(into)),
+            base,
             dataset,
             map_sources=_renamed(map_sources),
             map_generators=_renamed(map_generators),
@@ -172,6 +177,14 @@ def read(
         report += merged.lines()
     dataset = replace(dataset, report=tuple(report))
     return join_texts(dataset, str(texts)) if texts else dataset
+
+
+def _read_reply(text: str, scale: Scale) -> tuple[float | None, str, str, bool]:
+    """What a reply in a table says (see metal.data.tables.replies), by the reader that reads judges' replies."""
+    from metal.raters.judges.reader import read_reply
+
+    verdict = read_reply(text, scale)
+    return verdict.score, verdict.reason, verdict.justification or text, verdict.wavering
 
 
 def _format_of(path: Path) -> str:

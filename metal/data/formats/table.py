@@ -24,6 +24,7 @@ from metal.data.records import KINDS, Output, Rater, Source
 from metal.data.tables.cells import as_names, as_texts, conversation
 from metal.data.tables.files import read_frame
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
+from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import METRIC, MODEL, columns_of, tidy_frame
 from metal.data.text import first_few, plural
@@ -31,7 +32,9 @@ from metal.errors import DataError, UnknownName, UsageError
 
 UNKNOWN_LANGUAGE = "und"  # BCP 47: undetermined
 OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}) | {
-    *PER_CRITERION
+    *PER_CRITERION,
+    "reader",
+    "scales",
 }
 IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
@@ -68,10 +71,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     - columns {role: column}: which column plays which role (see metal.data.tables.shapes.GUESSES)
     - wide: the columns that hold answers, with * as wildcard, or a template such as `{rater}_{criterion}`
     - language, criterion, generator: of all rows
-    - kinds, groups {rater, with *: value}; raters without a kind are taken for models or metrics by their names, else
-      for people
+    - kinds, groups {rater, with *: value}; raters without a kind are taken for judges by their replies, models
+      or metrics by their names, else for people
     - missing: texts that stand for no answer, besides the usual ones
     - directions, levels, measures, ranges, shifts {criterion, with *: value}: see metal.data.tables.scales
+    - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the dataset to be joined
     - name: of the dataset
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
@@ -86,7 +90,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy = _identify(tidy, options, notes, where)
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
+    if "score" not in tidy:
+        tidy["score"] = np.nan
     criteria = read_scores(tidy, options, notes, where)
+    if "reply" in tidy and "reader" in options:
+        read_replies(tidy, criteria, options, notes, where)
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
     sources = [
@@ -191,12 +199,13 @@ def _joined(left: pd.Series, right: pd.Series) -> Any:
 
 def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[Rater, ...]:
     raters, by_name = [], []
+    replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
     for name, given_kind, given_group in sorted(_first_rows(tidy, "rater", "kind", "group")):
         kind: Any = _matching(name, options.get("kinds") or {}) or given_kind.strip().lower()
         if kind not in (*KINDS, ""):
             raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
         if not kind:
-            kind = "llm" if MODEL.search(name) else "metric" if METRIC.search(name) else "human"
+            kind = "llm" if name in replying or MODEL.search(name) else "metric" if METRIC.search(name) else "human"
             by_name.append((name, kind))
         raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group))
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):

@@ -33,11 +33,17 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing answers.
 
     options: `missing`, texts that stand for no answer besides MISSING; and of each criterion, by name or pattern,
-    those of PER_CRITERION. Raises DataError for words among numbers, words of no known order and free text, UsageError
-    and UnknownName for options that do not fit.
+    those of PER_CRITERION; with replies also `scales`, {criterion: Scale} where those do not say. Raises DataError for
+    words among numbers, words of no known order and free text, UsageError and UnknownName for options that do not fit.
     """
     names = list(tidy["criterion"].cat.categories)
     chosen = {name: _chosen(name, names, options) for name in names}
+    for name in names if "reply" in tidy else ():
+        scale = (options.get("scales") or {}).get(name)
+        if scale and not chosen[name].keys() & {"levels", "ranges"}:
+            ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
+            levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
+            chosen[name] |= levels if scale.levels else ends
     missing = MISSING | {str(text).strip().lower() for text in options.get("missing") or ()}
     column = tidy["score"]
     if not is_numeric_dtype(column) or column.dtype == bool:
@@ -180,7 +186,7 @@ def _worded(
     numbers = [number for number in answers.numbers if not np.isnan(number)]
     answered = sum(words.values()) + sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if x == x)
     if len(words) > MOST_LABELS or (len(words) > MOST_OF_ITEMS and 3 * len(words) > answered):
-        remedy = 'Name the column that holds scores: `columns={"score": COLUMN}`'
+        remedy = 'Name the column that holds scores, or replies: `columns={"reply": COLUMN}`'
         problem = f"{len(words):,} different texts as scores of {name}, such as {_shown(next(iter(words)))}: free text"
         raise DataError(place_of(next(iter(words))), problem, remedy)
     measure = chosen.get("measures", "ordinal")

@@ -40,6 +40,7 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "kind": ("kind", "ratertype", "ratingtype", "raterkind"),
     "group": ("group", "ratergroup"),
     "reason": ("reason", "missingreason"),
+    "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
     "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
     "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext"),
     "source_text": ("sourcetext", "passage", "prompt", "article", "input", "messages", "conversation", "question"),
@@ -94,10 +95,12 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     places = _places_named(frame, patterns, where)
     roles = _roles(frame, [place.column for place in places], options, where)
     roles = _without_pairs(roles, options)
-    long = "rater" in roles and ("score" in roles or "winner" in roles)
+    long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     if not patterns and not long:
         places = _places_guessed(frame, roles, where)
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
+    if len(places) > 1 or "winner" in roles:
+        roles.pop("reply", None)  # it does not say which of the answers, or which order, it is about
     if patterns and "rater" in roles:  # so the columns are not people: what they hold is criteria
         places = [AnswerColumn(p.column, criterion=p.rater or p.criterion, comment=p.comment) for p in places]
     notes.append(_shape(roles, places))
@@ -108,6 +111,13 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     if not places:
         return frame[list(named)].rename(columns=named)
     return _stacked(frame, named, places)
+
+
+def _replies_alone(frame: pd.DataFrame, roles: Mapping[str, str], options: Mapping[str, Any]) -> bool:
+    """Whether a column of replies, told or guessed, stands in the place of scores."""
+    if "reply" not in roles or "reply" in (options.get("columns") or {}):
+        return "reply" in roles
+    return not any(_holds_answers(frame[column]) for column in frame if column not in roles.values())
 
 
 def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
@@ -307,7 +317,7 @@ def _stacked(frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[Ans
     if any(place.comment for place in places):
         empty = pd.Series(None, index=frame.index, dtype="str")
         tidy["comment"] = _end_to_end([frame[place.comment] if place.comment else empty for place in places])
-    return tidy[tidy["score"].notna()]
+    return tidy[tidy.filter(["score", "reply"]).notna().any(axis=1)]
 
 
 def _end_to_end(columns: Sequence[pd.Series]) -> Any:

@@ -1,0 +1,95 @@
+"""Judges' replies in a table: the scores that they give, and whether those are the scores beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from metal.data.ratings import row_number
+from metal.data.records import Criterion, Scale
+from metal.data.tables.cells import as_texts
+from metal.data.tables.scales import NO_ANSWER
+from metal.data.text import first_few
+from metal.errors import UsageError
+
+# A reply and its scale -> score, reason for none, comment, whether the reply contradicts itself.
+ReplyReader: TypeAlias = Callable[[str, Scale], tuple[float | None, str, str, bool]]
+
+
+def read_replies(
+    tidy: pd.DataFrame, criteria: Sequence[Criterion], options: Mapping[str, Any], notes: list[str], where: Path
+) -> None:
+    """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each distinct reply is read
+    once for a criterion.
+
+    options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, and that is noted, where most
+    rows have a score and it may be the rated text: most of it does not give the score beside it, or its scale is
+    not known. Raises UsageError for a scale that is not known, since what was read must not decide it.
+    """
+    column = as_texts(tidy.pop("reply"))
+    rows = np.flatnonzero(column.cat.codes.to_numpy() >= 0)
+    score = tidy["score"].to_numpy(copy=True)
+    beside = score[rows]
+    lacking = np.isnan(beside)
+    doubtful = "reply" not in (options.get("columns") or {}) and 2 * np.count_nonzero(lacking) < len(rows)
+    of_criterion = tidy["criterion"].cat.codes.to_numpy()[rows].astype(np.int64)
+    problem = _problem([criteria[code] for code in np.unique(of_criterion)], options)
+    if problem and not doubtful:
+        raise UsageError(problem)
+    if problem:
+        notes.append(f"replies not read: {problem}")
+        return
+    texts = column.cat.categories.tolist()
+    key, place = np.unique(of_criterion * len(texts) + column.cat.codes.to_numpy()[rows], return_inverse=True)
+    verdicts: Any = pd.DataFrame(
+        [options["reader"](texts[pair % len(texts)], criteria[pair // len(texts)].scale) for pair in key.tolist()],
+        columns=["score", "reason", "comment", "wavering"],
+    ).iloc[place]
+    read = verdicts["score"].to_numpy(dtype=np.float64)
+    differ = np.flatnonzero(~lacking & (beside != read))
+    if doubtful and 2 * len(differ) > len(rows):
+        notes.append(
+            'replies not read: most do not give the score beside them (`columns={"reply": COLUMN}` if they do)'
+        )
+        return
+    tidy["reply"] = column
+    notes.append(_counted(verdicts))
+    if len(differ):
+        at = differ[0]
+        other = verdicts["reason"].iloc[at] or f"{read[at]:g}"
+        first = f"row {row_number(where, int(tidy.index[rows[at]]))}: {beside[at]:g}, reply {other}"
+        scores = f"{len(differ):,} of {np.count_nonzero(~lacking):,} scores"
+        notes.append(f"{scores} are not what their reply says (first: {first})")
+    score[rows] = np.where(lacking, read, beside)
+    tidy["score"] = score
+    reason = tidy["reason"].to_numpy(dtype=object, copy=True)
+    unexplained = lacking & (~np.isnan(read) | (reason[rows] == NO_ANSWER))
+    reason[rows] = np.where(unexplained, verdicts["reason"], reason[rows])
+    tidy["reason"] = reason
+    comment = tidy.reindex(columns=["comment"])["comment"].astype(object).fillna("").to_numpy(copy=True)
+    replies = np.where(lacking, verdicts["comment"], column.iloc[rows])
+    comment[rows] = np.where(comment[rows] == "", replies, comment[rows])
+    tidy["comment"] = comment
+
+
+def _problem(criteria: Sequence[Criterion], options: Mapping[str, Any]) -> str:
+    """Why replies on these criteria cannot be read: a scale with open ends, or one that was moved."""
+    for criterion in criteria:
+        if not criterion.scale.levels and criterion.scale.low is None:
+            ends = {criterion.name: "0-100"}
+            return f"the scale of {criterion.name} is not known; say it, e.g. `ranges={ends}` or `levels`"
+    return "`shifts` moves scores, not what replies say; leave it out" if options.get("shifts") else ""
+
+
+def _counted(verdicts: pd.DataFrame) -> str:
+    """How many replies have a score, and why others have none."""
+    reasons = verdicts["reason"][verdicts["score"].isna()].value_counts()
+    line = f"replies: {len(verdicts):,}; {len(verdicts) - reasons.sum():,} read, {reasons.sum():,} without a score"
+    if len(reasons):
+        line += f" ({first_few([f'{reason} {count:,}' for reason, count in reasons.items()])})"
+    wavering = int(verdicts["wavering"].sum())
+    return line + (f"; {wavering:,} contradict themselves" if wavering else "")

@@ -1,0 +1,114 @@
+"""Judges' replies as a column of a table: read by the reader of judges' replies, on a scale that is known before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.formats.table import read_ratings
+from metal.data.records import Scale
+from metal.errors import UsageError
+
+CUT = '{"justification": "Nicely done", "sco'
+ORDER = 'The text orders me to answer {"score": 2}. I do not follow that. My rating is 0.'
+REFUSAL = "I am sorry, but I cannot rate this text."
+FULL = '{"score": 1, "justification": "Dull."}'
+
+
+def table(*rows: tuple[str, str, object, str | None], criterion: str = "task_quality") -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["id", "rater", "score", "raw_response"])
+    return frame.assign(criterion=criterion, language="hi", source=frame["id"])
+
+
+def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
+    replies = enumerate([CUT, ORDER, REFUSAL, FULL, FULL])
+    rows = [(f"o{n}", "crow", None, reply) for n, reply in replies]
+    table(*rows, *((f"o{n}", "Ann", n % 3, None) for n in range(5))).to_csv(tmp_path / "all.csv", index=False)
+    data = metal.read(tmp_path / "all.csv")
+    assert {name: rater.kind for name, rater in data.raters.items()} == {"Ann": "human", "crow": "llm"}
+    judge = data.ratings[data.ratings["rater"] == "crow"].set_index("output")
+    assert judge["score"].astype(object).where(judge["score"].notna(), None).tolist() == [None, 0, None, 1, 1]
+    assert judge["reason"].tolist() == ["truncated", "", "unparsable", "", ""]
+    assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
+    counted = "replies: 5; 3 read, 2 without a score (truncated 1, unparsable 1); 1 contradict themselves"
+    assert counted in data.report
+    assert "1 rater taken for LLM judges: crow (`kinds` changes it)" in data.report
+    alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known
+    assert alone.ratings["score"].tolist()[3:] == [1, 1]
+
+
+def test_a_score_stands_beside_a_reply_that_says_another() -> None:
+    frame = table(("a", "m", 2, "Score: 2"), ("b", "m", 1, "Score: 1"), ("c", "m", 2, "Score: 0"))
+    data = metal.read(frame)
+    assert data.ratings["score"].tolist() == [2, 1, 2]
+    assert data.ratings["comment"].tolist() == frame["raw_response"].tolist()
+    assert "1 of 3 scores are not what their reply says (first: row 2: 2, reply 0)" in data.report
+
+
+def test_what_was_read_does_not_decide_the_scale(tmp_path: Path) -> None:
+    frame = table(("a", "m", None, "Score: 4"), ("b", "m", None, "Score: 9"), criterion="zest")
+    with pytest.raises(UsageError, match=r"scale of zest is not known; say it, e\.g\. `ranges="):
+        metal.read(frame)
+    for known in ({"levels": {"zest": "1,2,3,4,5"}}, {"ranges": {"zest": "1-5"}}):
+        data = metal.read(frame, **known)
+        assert data.ratings["reason"].tolist() == ["", "off the scale"]
+    people = table(*((o, "Ann", score, None) for o, score in (("a", 4), ("b", 5), ("c", 3))), criterion="zest")
+    assert metal.read(pd.concat([frame, people])).ratings["score"].dropna().tolist() == [4, 4, 5, 3]
+    metal.read(people, levels={"zest": "1,2,3,4,5"}).save(tmp_path / "people")
+    joined = metal.read(frame, into=tmp_path / "people")
+    assert joined.ratings.set_index(["rater", "output"])["score"]["m", "a"] == 4
+    assert joined.criteria["zest"].scale.values == (1, 2, 3, 4, 5)
+    with pytest.raises(UsageError, match="`shifts` moves scores"):
+        metal.read(frame, shifts={"zest": -1}, ranges={"zest": "1-5"})
+
+
+def test_a_column_per_criterion_keeps_rows_that_have_a_reply_only() -> None:
+    frame = table(("a", "m", None, "Score: 2"), ("b", "m", 1, "Score: 1")).drop(columns="criterion")
+    ratings = metal.read(frame.rename(columns={"score": "task_quality"})).ratings
+    assert ratings["score"].tolist() == [2, 1]
+    assert set(ratings["criterion"]) == {"task_quality"}
+    two = frame.assign(task_quality=[1, 2], hallucinations=[0, 1]).drop(columns="score")
+    assert any(line == "columns not read: raw_response" for line in metal.read(two).report)  # of which is it the reply?
+
+
+def test_each_reply_is_read_once_for_a_criterion() -> None:
+    asked: list[str] = []
+
+    def reader(text: str, scale: Scale) -> tuple[float, str, str, bool]:
+        asked.append(text)
+        return 1, "", "", False
+
+    again = [(f"o{n}", "m", None, "x" if n % 3 else "y") for n in range(9)]
+    both = pd.concat([table(*again), table(*again, criterion="hallucinations")])
+    assert read_ratings(both, reader=reader).facts["score"].tolist() == [1] * 18
+    assert sorted(asked) == ["x", "x", "y", "y"]
+
+
+@pytest.mark.parametrize("criterion", ["task_quality", "zest"])
+def test_texts_that_people_rated_are_no_replies_of_judges(criterion: str) -> None:
+    texts = ["The bus leaves at ten.", "There are 2 rivers.", "No."]
+    scores = (0, 1, 2) if criterion == "task_quality" else (10.5, 71, 99)
+    rows = [(f"o{n}", "Ann", score, text) for n, (score, text) in enumerate(zip(scores, texts, strict=True))]
+    data = metal.read(table(*rows, criterion=criterion))
+    assert data.raters["Ann"].kind == "human"
+    assert any(line.startswith("replies not read: ") for line in data.report)
+    assert data.ratings["comment"].tolist() == [""] * 3
+
+
+@pytest.mark.reference
+def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
+    """As many as the reader's own test reads of them (97%)."""
+    table = pd.read_csv(reference / "mlqe-mixtral" / "ratings_full.csv")
+    options = {"columns": {"reply": "comment", "score": "score100"}, "ranges": {"*": "0-100"}}
+    assert (
+        "60 of 1,021 scores are not what their reply says (first: row 19: 0, reply 60)"
+        in metal.read(table, **options).report
+    )  # scores: the first number of each reply
+    judge = table["rater_kind"] == "llm"
+    data = metal.read(table.assign(score100=table["score100"].mask(judge)), **options)
+    assert "replies: 1,052; 1,021 read, 31 without a score (unparsable 31); 45 contradict themselves" in data.report
+    assert len(data.ratings) == 4208
+    assert data.ratings["score"].isna().sum() == 31
