@@ -248,6 +248,8 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
         return [_with_comment(place, frame) for place in _grid(columns)]
     missing = next(role for role in ("rater", "score") if role not in roles)
     remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
+    if missing == "score":
+        remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
     raise DataError(where, f"no column for the {missing}", remedy)
 
 
