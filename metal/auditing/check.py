@@ -22,6 +22,7 @@ FEW_ITEMS = 30  # people with fewer items are left out of the alternative annota
 SHOWN = 5  # how many names a message lists
 FAR = 3  # a score is far from the others when its gap is more than so many times their range
 OPPOSITE = -0.3  # correlation with other criteria below which a direction is doubtful
+MOST_OF_MESSAGE = 300  # characters: names come from files and may be of any length
 MOST_OF_REASON = 60  # characters: a reason may be a whole reply
 
 
@@ -101,7 +102,7 @@ def lint(dataset: Dataset) -> list[Finding]:
     table = dataset.ratings.drop(columns="comment")
     # When a judge is asked once more, equal answers are what is hoped for.
     repeats = [name for name, rater in dataset.raters.items() if "repeats" in rater.about]
-    return [
+    findings = (
         *_never_meet(table),
         *_identical_raters(table[~table["rater"].isin(repeats)]),
         *_identical_generators(table),
@@ -117,7 +118,8 @@ def lint(dataset: Dataset) -> list[Finding]:
         *_unrated(dataset),
         *_model_versions(dataset),
         *_not_sent(dataset),
-    ]
+    )
+    return [Finding(finding.code, name(finding.message, MOST_OF_MESSAGE)) for finding in findings]
 
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:

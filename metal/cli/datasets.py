@@ -123,8 +123,9 @@ def _report(dataset: Dataset, folder: Path) -> None:
     for note in dataset.report:
         console.say(f"  note: {note}")
     console.warn((finding.message for finding in lint(dataset)), more=f"metal check {folder}")
-    # Scores of metrics have no classes to audit: they are for a board.
+    # Scores of metrics have no classes to audit: they are for a board. Without people there is nothing to audit.
     following = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"
+    following = following if kinds["human"] else "check"
     console.say(f"Next: metal {following} {folder}", wrap=False)
 
 

@@ -118,9 +118,7 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file; DataError with the place when it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise DataError(path, "not UTF-8", "Save it as UTF-8") from None
+        return tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits, arrays in arrays without end
         raise DataError(path, f"not TOML ({error})", "See https://toml.io") from None
 
