@@ -89,9 +89,10 @@ def metal() -> None:
 
     \b
     First steps:
-      metal import pariksha PATH --out datasets/pariksha   other people's ratings in
-      metal judge datasets/pariksha -j openai:gpt-4o       a judge rates the outputs
-      metal audit datasets/pariksha runs/pariksha-judges   judges against people
+      metal audit ratings.csv                        judges against people, from any table
+      metal import ratings.csv --out datasets/mine   the same as a dataset to work on
+      metal judge datasets/mine -j openai:gpt-4o     a judge rates the outputs
+      metal audit datasets/mine runs/mine-judges     with it beside the others
     """
 
 
