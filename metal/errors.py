@@ -37,6 +37,15 @@ class DataError(MetalError):
         super().__init__(f"{where}: {problem}" + _sentence(problem, remedy))
 
 
+class UnknownOrder(DataError):
+    """Answers in words whose order is not known. criterion: of which. words: all of them."""
+
+    def __init__(self, where: object, criterion: str, words: Iterable[str], problem: str, remedy: str) -> None:
+        self.criterion = criterion
+        self.words = tuple(words)
+        super().__init__(where, problem, remedy)
+
+
 class UnknownName(MetalError):
     """A name that does not exist; the message shows the nearest ones that do."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.data.dataset import Dataset
+    from metal.data.formats import Draft
     from metal.data.records import Manifest, Scale
     from metal.runs.judges_run import RatingsRun
 
@@ -116,8 +117,6 @@ def read(
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
-    from metal.data.formats import load_format
-    from metal.data.formats import read as read_format
     from metal.data.formats.texts import join_texts
     from metal.data.merge import merge
 
@@ -151,20 +150,8 @@ def read(
         dataset = load_dataset(Path(data))
         return join_texts(dataset, str(texts)) if texts else dataset
     base = None if into is None else load_dataset(Path(into))
-    format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
-    if "reader" in load_format(format).options:
-        scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
-        options |= {"reader": _read_reply, "scales": scales}
-    if isinstance(data, str | os.PathLike):
-        draft = read_format(format, Path(data), options)
-        draft = replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
-        dataset = draft.assemble(Path(data))
-    else:
-        from metal.data.formats.table import read_ratings
-        from metal.data.ratings import FRAME
-
-        draft = read_ratings(data, **options)
-        dataset = draft.assemble(FRAME)
+    draft = draft_of(data, format, options, base)
+    dataset = draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
     report = list(draft.notes)
     if base is not None:
         dataset, merged = merge(
@@ -177,6 +164,24 @@ def read(
         report += merged.lines()
     dataset = replace(dataset, report=tuple(report))
     return join_texts(dataset, str(texts)) if texts else dataset
+
+
+def draft_of(
+    data: StrPath | pd.DataFrame, format: str, options: Mapping[str, Any], base: Dataset | None = None
+) -> Draft:
+    """What the reader of its format makes of the data, before it is checked. base: the dataset that it is to join."""
+    from metal.data.formats import load_format
+    from metal.data.formats import read as read_format
+    from metal.data.formats.table import read_ratings
+
+    format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
+    if "reader" in load_format(format).options:
+        scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
+        options = {**options, "reader": _read_reply, "scales": scales}
+    if not isinstance(data, str | os.PathLike):
+        return read_ratings(data, **options)
+    draft = read_format(format, Path(data), options)
+    return replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
 
 
 def _read_reply(text: str, scale: Scale) -> tuple[float | None, str, str, bool]:

@@ -6,7 +6,7 @@ Each of these problems occurs in real released data.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -229,7 +229,21 @@ def _only_machines(dataset: Dataset) -> Iterator[Finding]:
             )
 
 
-def _far_levels(table: pd.DataFrame) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class FarScores:
+    """Scores of a criterion that are far from its others. counts: score -> how often. rest: the ends of the others."""
+
+    criterion: str
+    counts: Mapping[float, int]
+    rest: tuple[float, float]
+
+    @property
+    def line(self) -> str:
+        listed = ", ".join(f"{score:g} ({plural(count, 'time')})" for score, count in self.counts.items())
+        return f"{self.criterion}: {listed} among scores from {self.rest[0]:g} to {self.rest[1]:g}"
+
+
+def far_scores(table: pd.DataFrame) -> Iterator[FarScores]:
     """Scores far from all others, and the only negative one: typing errors, or codes for no answer (-1, -999)."""
     answered = table[table["score"].notna() & (table["kind"] != "metric")]
     for (criterion,), rows in _groups(answered, ["criterion"]):
@@ -244,11 +258,15 @@ def _far_levels(table: pd.DataFrame) -> Iterator[Finding]:
                 kept[last] = False
             else:
                 break
-        far = [f"{values[at]:g} ({plural(int(counts[at]), 'time')})" for at in np.flatnonzero(~kept)]
-        if far:
-            rest = f"{values[kept][0]:g} to {values[kept][-1]:g}"
-            remedy = "a typing error, or a code for no answer (`metal.read(..., missing=...)`)?"
-            yield Finding("far-levels", f"{criterion}: {', '.join(far)} among scores from {rest}; {remedy}")
+        if not kept.all():
+            far = {float(values[at]): int(counts[at]) for at in np.flatnonzero(~kept)}
+            yield FarScores(criterion, far, (values[kept][0], values[kept][-1]))
+
+
+def _far_levels(table: pd.DataFrame) -> Iterator[Finding]:
+    for far in far_scores(table):
+        remedy = "a typing error, or a code for no answer (`metal.read(..., missing=...)`)?"
+        yield Finding("far-levels", f"{far.line}; {remedy}")
 
 
 def _alike_names(dataset: Dataset) -> Iterator[Finding]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
+from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,10 +63,14 @@ def sample(out: Path, **options: Any) -> None:
     click.Option(["--list", "list_formats"], is_flag=True, help="List the formats and exit."),
     click.Option(["--out"], type=PATH, help="Dataset folder to write."),
     click.Option(["--force"], is_flag=True, help="Replace the folder given with --out."),
+    click.Option(
+        ["-i", "--ask"], is_flag=True, help="Ask what can only be guessed, and print the command that says it."
+    ),
     name="import",
     examples="""
         metal import --list
         metal import ratings.csv --out datasets/mine
+        metal import ratings.csv -i
         metal import ratings.csv --columns rater=worker_id --language hi --directions tone=lower --out datasets/mine
         metal import scores.xlsx --wide '{rater}_{criterion}' --kinds 'X*=llm' --missing -1,-999 --out datasets/mine
         metal import PARIKSHA_FOLDER --out datasets/pariksha
@@ -81,6 +87,7 @@ def import_(
     out: Path | None,
     into: Path | None,
     force: bool,
+    ask: bool,
     **options: Any,
 ) -> None:
     if list_formats:
@@ -97,24 +104,58 @@ def import_(
     *format_name, path = words
     if not format_name and not path.exists() and str(path) in metal.formats():
         raise UsageError(f"give FORMAT and PATH: {path} is a format")
-    if (out is None) == (into is None):
+    if (out is None) == (into is None) and not (ask and into is None):
         raise UsageError("give --out for a new dataset or --into for an existing one")
     if out is not None:
         check_new(out, force=force)
-    dataset = metal.read(path, "".join(map(str, format_name)), into=into, **options)
+    format = "".join(map(str, format_name))
+    made_explicit: list[str] = []
+    if ask:
+        from metal.cli.import_asked import ask_about, prompt
+
+        made_explicit = ask_about(path, format, options, _parsed, _show_reading)
+        options = _parsed(made_explicit)
+        if not (out or into):
+            out = prompt("Folder to write", default=Path("datasets") / (options["name"] or path.stem), type=PATH)
+            check_new(out, force=force)
+    dataset = metal.read(path, format, into=into, **options)
     folder = out or into
     assert folder is not None
     dataset.save(folder, force=force, update=into is not None)
-    _report(dataset, folder)
+    _report(dataset, folder, shown=ask and not into)
+    if ask:
+        place = ["--out", str(out)] if out else ["--into", str(folder.absolute())]
+        command = shlex.join(["metal", "import", *made_explicit, *place])
+        console.say(f"The same without questions: {command}", wrap=False)
 
 
-def _report(dataset: Dataset, folder: Path) -> None:
+def _parsed(words: Sequence[str]) -> dict[str, Any]:
+    """Words after `metal import` as options of `metal.read`."""
+    parameters = import_.make_context("import", list(words)).params
+    return {name: value for name, value in parameters.items() if name not in _IMPORT_ONLY}
+
+
+_IMPORT_ONLY = ("words", "list_formats", "out", "into", "force", "ask")
+
+
+def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
+    """What was read, unless that was shown, where it is, and what to do next."""
+    kinds = Counter(rater.kind for rater in dataset.raters.values())
+    console.say(f"{dataset.identity} in {folder}", bold=True)
+    if not shown:
+        _show_reading(dataset, more=f"metal check {folder}")
+    # Scores of metrics have no classes to audit: they are for a board. Without people there is nothing to audit.
+    following = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"
+    following = following if kinds["human"] else "check"
+    console.say(f"Next: metal {following} {folder}", wrap=False)
+
+
+def _show_reading(dataset: Dataset, more: str = "") -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.check import lint
     from metal.data.languages import language_name
 
     kinds = Counter(rater.kind for rater in dataset.raters.values())
-    console.say(f"{dataset.identity} in {folder}", bold=True)
     sizes = f"{len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs of {len(dataset.sources):,} sources"
     console.say(f"  {sizes}")
     console.say("  languages: " + ", ".join(f"{code} {language_name(code)}" for code in dataset.languages))
@@ -122,11 +163,7 @@ def _report(dataset: Dataset, folder: Path) -> None:
     console.say("  raters: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
     for note in dataset.report:
         console.say(f"  note: {note}")
-    console.warn((finding.message for finding in lint(dataset)), more=f"metal check {folder}")
-    # Scores of metrics have no classes to audit: they are for a board. Without people there is nothing to audit.
-    following = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"
-    following = following if kinds["human"] else "check"
-    console.say(f"Next: metal {following} {folder}", wrap=False)
+    console.warn((finding.message for finding in lint(dataset)), more=more)
 
 
 @verb(

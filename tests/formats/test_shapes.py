@@ -115,6 +115,7 @@ HEAD = "id,rater,score\n"
         (HEAD + 'a,x,"1,234"\na,y,"2,345"\n', "order METAL does not know"),  # thousands, or decimals?
         (HEAD + "".join(f"{n},x,the answer is {n} because\n" for n in range(101)), "101 different texts.*free text"),
         ("id,score\na,1\n", "no column for the rater"),
+        ("id,fluency,quality\na,1,2\nb,2,3\n", "no column for the rater"),
     ],
 )
 def test_what_cannot_be_read_rightly_is_refused(tmp_path: Path, text: str, message: str) -> None:

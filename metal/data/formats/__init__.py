@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -27,6 +27,9 @@ from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from metal.data.tables.shapes import TableColumns
 
 GROUP = "metal.formats"
 COMMON_OPTIONS = frozenset({"name", "only"})
@@ -56,6 +59,7 @@ class Draft:
 
     notes: what the reader changed, left out or found odd, a line each, with counts.
     counted_from: set where source ids are positions in a list kept elsewhere: the number of its first source.
+    columns: of a table, what was read from which of its columns.
     """
 
     card: Card
@@ -67,6 +71,7 @@ class Draft:
     notes: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     counted_from: int | None = None
+    columns: TableColumns | None = None
 
     def __repr__(self) -> str:
         parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.facts, note=self.notes)

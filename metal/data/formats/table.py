@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from metal.data.tables.files import read_frame
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import PER_CRITERION, read_scores
-from metal.data.tables.shapes import METRIC, MODEL, columns_of, tidy_frame
+from metal.data.tables.shapes import METRIC, MODEL, TableColumns, columns_of, tidy_frame
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -85,9 +86,13 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy = tidy_frame(frame, options, notes, where)
     if tidy.empty:
         raise DataError(where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating")
+    if "rater" not in tidy:
+        remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
+        raise DataError(where, "no column for the rater", remedy)
     if "winner" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
     tidy = _identify(tidy, options, notes, where)
+    columns = tidy.attrs["columns"]
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
     if "score" not in tidy:
@@ -110,7 +115,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         )
     ]
     card = Card(options.get("name") or where.name.split(".")[0])
-    return Draft(card, tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
+    parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
+    return Draft(card, *parts, columns=columns)
 
 
 def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
@@ -132,6 +138,9 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
     if "output" in tidy and "source" not in tidy and "output" not in named and _several(tidy, "output", "generator"):
         notes.append("the same id occurs with several generators: taken for the source's (`columns`)")
         tidy = tidy.rename(columns={"output": "source"})
+        columns: TableColumns = tidy.attrs["columns"]
+        roles = {"source" if role == "output" else role: column for role, column in columns.roles.items()}
+        tidy.attrs["columns"] = replace(columns, roles=roles)
     if "source" not in tidy:
         notes.append(
             "no source column: outputs count as independent; where several answer one prompt, intervals are too narrow "

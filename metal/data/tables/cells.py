@@ -129,7 +129,7 @@ def read_answers(counted: Mapping[str, int], missing: Collection[str], say: Any)
     differ only in case, blanks or Unicode form are one.
     """
     texts = [unicodedata.normalize("NFKC", text).strip() for text in counted]
-    gone = [not text or text.lower() in missing for text in texts]
+    gone = [not text or text.lower() in missing or _number_in(text, missing) for text in texts]
     here = [text for text, absent in zip(texts, gone, strict=True) if not absent]
     percent = bool(here) and all(text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()) for text in here)
     if percent:
@@ -160,6 +160,11 @@ def read_answers(counted: Mapping[str, int], missing: Collection[str], say: Any)
         tuple(gone),
         percent,
     )
+
+
+def _number_in(text: str, missing: Collection[str]) -> bool:
+    """Whether it is a number that is listed in its usual spelling: -999 stands for -999.0 too."""
+    return bool(_NUMBER.fullmatch(text)) and f"{float(text):.15g}" in missing
 
 
 def _usual_spelling(texts: Iterable[str], folded: Iterable[str], counts: Iterable[int]) -> dict[str, str]:

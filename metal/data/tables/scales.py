@@ -18,11 +18,12 @@ from metal.data.ratings import row_of
 from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale
 from metal.data.tables.cells import MISSING, AnswerTexts, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.text import first_few, plural
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
 
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
 MOST_LABELS, MOST_OF_ITEMS = 1000, 100  # more labels, or more than this and than a third of the answers: free text
 NO_ANSWER = "no answer"
+GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
 PER_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
 # Names of what one would rather not find, unless they speak of its absence.
 _WORSE = re.compile(r"halluc|toxic|error|mistake|problem|harm|bias|offens|inconsisten|contradict|hate|violat|incorrect")
@@ -215,7 +216,7 @@ def _worded(
         remedy = (
             f"Say it: `levels={ {name: 'WORST<...<BEST'} }`, or `measures={ {name: 'nominal'} }` where they have none"
         )
-        raise DataError(f"{place_of(next(iter(words)))}, {name}", problem, remedy)
+        raise UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
     if coded is None:
         labels = sorted(words)
         coded = {label: (float(code), label) for code, label in enumerate(labels)}
@@ -312,17 +313,24 @@ def guessed_direction(name: str) -> Direction:
     return "lower" if _WORSE.search(folded) and not _ABSENCE.search(folded) else "higher"
 
 
+def why_direction(criterion: Criterion, *, given: bool) -> str:
+    """Where the direction of a table's criterion comes from; one of GUESSED where a guess is all there is."""
+    if given:
+        return "as told"
+    order = order_of([level.label for level in criterion.scale.levels])
+    if (order and order[0] == "quality") or criterion.direction != guessed_direction(criterion.name):
+        return "by its labels"
+    if metal_name(criterion.name):
+        return "METAL's criterion"
+    return GUESSED[criterion.direction == "higher"]
+
+
 def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Which scores are taken for better, and why."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for criterion in criteria:
         if criterion.scale.measure == "nominal" and len(criterion.scale.levels) > 2:
             continue  # none of its labels is better than another
-        by_option = "directions" in chosen[criterion.name]
-        why = "METAL's criterion" if metal_name(criterion.name) else "by its name"
-        if by_option or criterion.direction != guessed_direction(criterion.name):
-            why = "as told" if by_option else "by its labels"
-        elif criterion.direction == "higher" and not metal_name(criterion.name):
-            why = "assumed; `directions` changes it"
+        why = why_direction(criterion, given="directions" in chosen[criterion.name])
         reasons.setdefault((criterion.direction, why), []).append(criterion.name)
     return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,15 @@ class AnswerColumn:
     comment: str = ""
 
 
+@dataclass(frozen=True)
+class TableColumns:
+    """What a table was read from: role -> column; the columns that hold answers, as `wide` names them; and the rest."""
+
+    roles: Mapping[str, str]
+    wide: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
 def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
     """One rating per row, columns named by role; the index is the row in the file.
 
@@ -108,9 +118,21 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     unread = [c for c in frame.columns if c not in {*named, *(x for p in places for x in (p.column, p.comment))}]
     if unread:
         notes.append(f"columns not read: {first_few(unread, 12)}")
-    if not places:
-        return frame[list(named)].rename(columns=named)
-    return _stacked(frame, named, places)
+    tidy = _stacked(frame, named, places) if places else frame[list(named)].rename(columns=named)
+    score = [("score", place.column) for place in places if not (place.rater or place.criterion)]
+    wide = () if score else tuple(dict.fromkeys(map(_as_wide, places)))
+    tidy.attrs["columns"] = TableColumns(dict([*roles.items(), *score]), wide, tuple(unread))
+    return tidy
+
+
+def _as_wide(place: AnswerColumn) -> str:
+    """The pattern of `wide` that reads the column so."""
+    if place.column in (place.rater, place.criterion):
+        return escape(place.column)
+    pattern = place.column
+    for name, part in ((place.rater, "{rater}"), (place.criterion, "{criterion}")):
+        pattern = pattern.replace(name, part, 1) if name else pattern
+    return pattern
 
 
 def _replies_alone(frame: pd.DataFrame, roles: Mapping[str, str], options: Mapping[str, Any]) -> bool:
@@ -157,7 +179,7 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
         free = [column for column in map(plain.get, guesses) if column and column not in {*roles.values(), *wide}]
         if free:
             roles[role] = free[0]
-    if wide and any(_TEMPLATE.search(pattern) for pattern in [options.get("wide") or ""] if isinstance(pattern, str)):
+    if wide and "{rater}" in "".join(options["wide"]):
         roles.pop("rater", None)
     return _without_misfits(frame, roles, options)
 
