@@ -89,10 +89,10 @@ def metal() -> None:
 
     \b
     First steps:
-      metal audit ratings.csv                        judges against people, from any table
-      metal import ratings.csv --out datasets/mine   the same as a dataset to work on
+      metal audit ratings.csv                        judges against people
+      metal import ratings.csv --out datasets/mine   the same, as a dataset
       metal judge datasets/mine -j openai:gpt-4o     a judge rates the outputs
-      metal audit datasets/mine runs/mine-judges     with it beside the others
+      metal audit datasets/mine runs/mine-judges     that judge beside others
     """
 
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOWEST = 60.0  # seconds; a command that takes longer counts as hanging
 
 STARTER = """
-import atexit, gc, importlib, json, os, pkgutil, sys, threading, warnings
+import atexit, gc, importlib, json, os, pkgutil, signal, sys, threading, warnings
 warnings.simplefilter("ignore")
 import metal.cli
 for module in pkgutil.walk_packages(metal.__path__, "metal."):
@@ -55,6 +55,7 @@ def reap(pid, code):
         file.write(str(os.waitstatus_to_exitcode(status)))
     os.replace(code + ".part", code)
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started with nohup
 for line in sys.stdin:
     wish = json.loads(line)
     pid = os.fork()

@@ -306,6 +306,7 @@ def test_a_terminal_that_closes_costs_no_answer(metal: Metal, llm_server: LlmSer
     command = ("-m", "metal", "judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "4", "--yes", "--out", run)
     process, terminal = pty.fork()
     if not process:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started with nohup
         os.chdir(metal.cwd)
         os.execve(sys.executable, [sys.executable, *map(str, command)], metal.env)
     until(lambda: (run / "journal.jsonl").is_file() and len(records(run)) >= 8)

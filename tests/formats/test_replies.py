@@ -31,9 +31,9 @@ def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
     assert {name: rater.kind for name, rater in data.raters.items()} == {"Ann": "human", "crow": "llm"}
     judge = data.ratings[data.ratings["rater"] == "crow"].set_index("output")
     assert judge["score"].astype(object).where(judge["score"].notna(), None).tolist() == [None, 0, None, 1, 1]
-    assert judge["reason"].tolist() == ["truncated", "", "unparsable", "", ""]
+    assert judge["reason"].tolist() == ["cut off", "", "unparsable", "", ""]
     assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
-    counted = "replies: 5; 3 read, 2 without a score (truncated 1, unparsable 1); 1 contradict themselves"
+    counted = "replies: 5; 3 read, 2 without a score (cut off 1, unparsable 1); 1 contradict themselves"
     assert counted in data.report
     assert "1 rater taken for LLM judges: crow (`kinds` changes it)" in data.report
     alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known

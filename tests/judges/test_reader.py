@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.data.records import Level, Scale
-from metal.raters.judges.call import TRUNCATED, answer_schema
-from metal.raters.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, ReplyVerdict, read_reply
+from metal.raters.judges.call import answer_schema
+from metal.raters.judges.reader import CUT_OFF, EMPTY, OFF_SCALE, UNPARSABLE, ReplyVerdict, read_reply
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 QUALITY, PRESENCE = TASK_QUALITY.scale, HALLUCINATIONS.scale
@@ -170,7 +170,7 @@ def test_broken_json_is_read_as_text(text: str) -> None:
 )
 def test_json_cut_off_is_no_answer_whatever_it_says_so_far(text: str) -> None:
     # It was read as text once; a model that is cut off has not given its answer.
-    assert read_reply(text, QUALITY) == ReplyVerdict(None, TRUNCATED)
+    assert read_reply(text, QUALITY) == ReplyVerdict(None, CUT_OFF)
 
 
 @pytest.mark.parametrize("value", ["null", '"N/A"', '"none of these"', "true", "[2]", '{"value": 2}', '""'])
@@ -608,7 +608,7 @@ JSON = st.recursive(
 def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
     result = read_reply(text, scale, letters)
     if result.score is None:
-        assert result.reason in (EMPTY, TRUNCATED, UNPARSABLE, OFF_SCALE)
+        assert result.reason in (EMPTY, CUT_OFF, UNPARSABLE, OFF_SCALE)
         assert not result.wavering
     else:
         assert not result.reason

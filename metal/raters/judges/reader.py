@@ -18,11 +18,11 @@ import regex
 
 from metal.data.records import Scale
 from metal.raters.judges import forms
-from metal.raters.judges.call import TRUNCATED
 from metal.raters.judges.structured import field_of, justification_in, objects_with, without_thoughts
 
 EMPTY = "empty"
 UNPARSABLE = "unparsable"
+CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say that it ran out of tokens
 OFF_SCALE = "off the scale"
 
 SCORE_KEYS = ("score", "rating", "verdict", "grade", "label", "answer", "final_score", "overall_score")
@@ -67,7 +67,7 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
         return _weighed([_Evidence(forms.STRUCTURED, 0, alone)], scale, "")
     objects = list(objects_with(shorter, SCORE_KEYS))
     if any(not fields for _, fields in objects):
-        return ReplyVerdict(None, TRUNCATED)
+        return ReplyVerdict(None, CUT_OFF)
     prose, places = _prose_around([span for span, _ in objects], shorter)
     evidence = [*evidence_in(prose, scale, letters)]
     words = [match.start() for match in (regex.search(r"\w", prose), regex.search(r"(?r)\w", prose)) if match]
