@@ -30,7 +30,7 @@ def read(folder: Path, **options: Any) -> Draft:
 def test_raters_of_some_kinds_only(tmp_path: Path) -> None:
     draft = read(tmp_path, only=("metric",))
     dataset = draft.assemble(tmp_path)
-    assert repr(draft) == "Draft('ratings': 2 sources, 2 outputs, 1 rater, 2 ratings, 5 notes)"
+    assert repr(draft) == "Draft('ratings': 2 sources, 2 outputs, 1 rater, 2 ratings, 7 notes)"
     assert list(dataset.raters) == ["m1"]
     assert list(dataset.criteria) == ["score"]  # nobody who is left answered the other
     assert dataset.ratings["score"].tolist() == [0.25, 0.5]

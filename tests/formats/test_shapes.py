@@ -219,3 +219,24 @@ def test_an_audit_says_which_criteria_people_did_not_rate() -> None:
     for asked in ({"criteria": "quality,tone"}, {}):
         warnings = metal.audit(data, **asked, resamples=100).warnings
         assert "not audited, since people did not rate criterion tone" in warnings
+
+
+@pytest.mark.reference
+def test_real_ratings_give_the_same_audit_in_every_shape(reference: Path, tmp_path: Path) -> None:
+    """PARIKSHA's Tamil: all tables equal but for their signatures."""
+    table = metal.read(reference / "pariksha").ratings
+    table = table[table["score"].notna() & (table["language"] == "ta")]
+    names = ["language", "source", "generator", "output", "criterion", "rater"]
+    ratings = pd.DataFrame({name: table[name].astype(str).to_numpy() for name in names})
+    ratings["rater"] = ratings["rater"].str.removesuffix("/detailed")
+    ratings["score"] = table["score"].to_numpy().astype(int)
+
+    def tables(data: pd.DataFrame | Path) -> dict[str, pd.DataFrame]:
+        audit = metal.audit(data, resamples=100)
+        return {name: figures.drop(columns="signature") for name, figures in audit.tables.items()}
+
+    expected = tables(ratings)
+    for shape, write in SHAPES.items():
+        write(ratings, tmp_path / shape)
+        for name, figures in tables(tmp_path / shape).items():
+            pd.testing.assert_frame_equal(figures, expected[name], obj=f"{shape} {name}")

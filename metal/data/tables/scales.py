@@ -23,6 +23,7 @@ from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
 MOST_LABELS, MOST_OF_ITEMS = 1000, 100  # more labels, or more than this and than a third of the answers: free text
 NO_ANSWER = "no answer"
+RARE = 0.01  # of the answers; so rare a level may be a typing error
 GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
 PER_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
 # Names of what one would rather not find, unless they speak of its absence.
@@ -37,7 +38,8 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     those of PER_CRITERION; with replies also `scales`, {criterion: Scale} where those do not say. Raises DataError for
     words among numbers, words of no known order and free text, UsageError and UnknownName for options that do not fit.
     """
-    names = list(tidy["criterion"].cat.categories)
+    codes = {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
+    names = sorted(codes)
     chosen = {name: _chosen(name, names, options) for name in names}
     for name in names if "reply" in tidy else ():
         scale = (options.get("scales") or {}).get(name)
@@ -52,16 +54,28 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     of_criterion = tidy["criterion"].cat.codes.to_numpy()
     scores = np.full(len(tidy), np.nan)
     criteria = []
-    for code, name in enumerate(names):
-        rows = np.flatnonzero(of_criterion == code)
+    for name in names:
+        rows = np.flatnonzero(of_criterion == codes[name])
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
         criteria.append(_criterion(name, scale, chosen[name].get("directions")))
+        notes.append(f"{name}: {_counted(scores[rows], scale)}")
     notes += _about_directions(criteria, chosen)
     tidy["score"] = scores
     answered = ~np.isnan(scores)
     reason = tidy["reason"].astype(object) if "reason" in tidy else pd.Series("", index=tidy.index, dtype=object)
     tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
     return criteria
+
+
+def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
+    """How often each level was given, and which are rare; of continuous scores, how many from where to where."""
+    given = scores[~np.isnan(scores)]
+    if not scale.levels or not len(given):
+        return f"{len(given):,} scores" + (f" from {given.min():g} to {given.max():g}" if len(given) else "")
+    counts = {level.shown: int((given == level.value).sum()) for level in scale.levels}
+    rare = [shown for shown, count in counts.items() if 0 < count < RARE * len(given)]
+    listed = ", ".join(f"{shown} ({count:,})" for shown, count in counts.items())
+    return listed + (f"; rare: {first_few(rare)}" if rare else "")
 
 
 # ---------------------------------------------------------------- options of a criterion
