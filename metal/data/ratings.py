@@ -102,9 +102,13 @@ def join(
     by_rater = facts["rater"].cat.codes.to_numpy()
     table = facts.loc[:, list(FACTS)]
     for name in ("language", "source", "generator"):
-        table[name] = _spread([getattr(outputs[output], name) for output in facts["output"].cat.categories], by_output)
+        table[name] = _spread(
+            [getattr(outputs[output], name) for output in facts["output"].cat.categories.tolist()], by_output
+        )
     for name in ("kind", "group"):
-        table[name] = _spread([getattr(raters[rater], name) for rater in facts["rater"].cat.categories], by_rater)
+        table[name] = _spread(
+            [getattr(raters[rater], name) for rater in facts["rater"].cat.categories.tolist()], by_rater
+        )
     return table.loc[:, list(COLUMNS)]
 
 
@@ -115,7 +119,7 @@ def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
 
 
 def _check_known(facts: pd.DataFrame, column: str, names: Mapping[str, Any], where: Path, remedy: str) -> None:
-    unknown = np.array([name not in names for name in facts[column].cat.categories], dtype=bool)
+    unknown = np.array([name not in names for name in facts[column].cat.categories.tolist()], dtype=bool)
     if not unknown.any():
         return
     hits = np.flatnonzero(unknown[facts[column].cat.codes.to_numpy()])

@@ -60,7 +60,7 @@ def conversation(text: str) -> str:
 def as_texts(column: pd.Series) -> pd.Series:
     """The column as categories of texts; empty cells and missing values are missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        names = [plain_text(value) for value in column.cat.categories]
+        names = [plain_text(value) for value in column.cat.categories.tolist()]
         return _renamed(column, names)
     if column.dtype == object:
         column = column.map(lambda value: value if _is_missing(value) else plain_text(value)).astype("str")
