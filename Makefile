@@ -54,6 +54,7 @@ test-services: .venv/ready .services/bin/label-studio  ## against the real Label
 bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts are wrong
 	$(BIN)/python -m tests.bench.figures
 	$(BIN)/python -m tests.bench.tokens
+	$(BIN)/python -m tests.bench.tables
 	$(BIN)/python -m tests.bench.judging --cache .bench
 	$(BIN)/python -m tests.bench.monitor
 	$(BIN)/python -m tests.bench.consensus
