@@ -58,7 +58,8 @@ _NO_ANSWERS = re.compile(
 )
 _RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
 MODEL = re.compile(
-    r"gpt|claude|gemini|palm|llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|bard|vicuna|\bo[134](-|$)",
+    r"gpt|claude|gemini|palm-?2|llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
+    r"grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,
 )
 METRIC = re.compile(
