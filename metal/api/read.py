@@ -80,7 +80,7 @@ def read(
     ] = None,
     levels: Annotated[
         ByCriterion,
-        Option("The scale, worst first: Bad<Good, or 0=Bad,1=Good.", metavar="[CRITERION=]LEVELS", by_criterion=True),
+        Option("The scale: WORST<BEST (Bad<Good), or 0=Bad,1=Good.", metavar="[CRITERION=]LEVELS", by_criterion=True),
     ] = None,
     measures: Annotated[
         ByCriterion,

@@ -277,6 +277,7 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
         ("generator", generators),
         ("source", dataset.sources),
         ("output", dataset.outputs),
+        ("criterion", dataset.criteria),
     )
     for what, names in kinds:
         by_plain: dict[str, list[str]] = {}
@@ -287,7 +288,7 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
         if alike:
             more = f" and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
             listed = "; ".join(map(name, alike[:SHOWN]))
-            yield Finding("alike-names", f"{what}s whose names differ only in case or blanks: {listed}{more}")
+            yield Finding("alike-names", f"{what}: names that differ only in case or blanks, {listed}{more}")
 
 
 def _own_sources(dataset: Dataset) -> Iterator[Finding]:

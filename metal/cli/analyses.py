@@ -15,6 +15,7 @@ from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, FORCE, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
+from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -39,9 +40,13 @@ def read_and_say(data: Path) -> Dataset | Path:
     """
     if not data.exists() or (data / "dataset.toml").is_file():
         return data
-    dataset = metal.read(data)
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
+    try:
+        dataset = metal.read(data)
+    except MetalError as error:  # what remedies name are options of import
+        remedied = in_flags(str(error), command_named(["import"], root), root)
+        raise UsageError(f"{remedied}; options are those of `metal import {data}`") from None
     click.echo(console.clean(f"Read {data} as:"), err=True)
     for note in dataset.report:
         click.echo(console.clean(f"  {in_flags(note, command_named(['import'], root), root)}"), err=True)

@@ -140,7 +140,7 @@ def margin_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
         both = (np.asarray(truth) >= 0) & (np.asarray(answer) >= 0)
         true, answered = (one_hot(np.where(both, codes, -1), levels) for codes in (truth, answer))
         each.append(np.stack([true * answered, true, answered], axis=1))
-    return np.stack(each, axis=1).reshape(len(pairs[0][0]), -1)
+    return np.stack(each, axis=1).reshape(len(pairs[0][0]), len(pairs) * 3 * levels)
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:

@@ -42,7 +42,7 @@ def test_words_for_a_winner_and_the_order_of_names() -> None:
     assert scores[("q1/x | y", "A1")] == scores[("q1/x | y", "A3")] == scores[("q1/x | y/swapped", "gpt-4")] == 0
     assert scores[("q1/x | y/swapped", "A2")] == 1
     assert scores[("q2/x | y", "A1")] == 2
-    with pytest.raises(MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='0=first"):
+    with pytest.raises(MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='NUMBER=first"):
         metal.read(ARENA.assign(winner="0"))
     read = metal.read(ARENA.assign(winner="0"), levels="0=second,1=first,2=tie")
     assert set(read.ratings["score"]) == {0.0, 1.0}  # the second: y where it is named second, else x

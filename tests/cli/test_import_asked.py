@@ -37,14 +37,14 @@ def printed(said: str) -> list[str]:
 def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: Path) -> None:
     (tmp_path / "ratings of us.csv").write_text(TABLE)
     answers = [
+        "nominal",  # color
         "meh<ok",  # tone, not all words: asked again
         "meh<ok<so<wow",
-        "nominal",  # color
         "hindi",
         "prompt_key",
-        "",  # tone: higher
-        "lower",  # rambling
         "",  # color: two answers, of which one may be better
+        "lower",  # rambling
+        "",  # tone: higher
         "mybot=robot",  # no kind: asked again
         "mybot=llm",
         "-999",  # not the 33

@@ -32,7 +32,7 @@ def test_a_cell_far_away_costs_nothing(tmp_path: Path) -> None:
     book = openpyxl.load_workbook(path)
     book.active["XFD1048576"] = "x"
     book.save(path)
-    assert sheet_rows(path) == [list(TABLE), ["a", "A", "1", "hi"], ["b", "A", "2", "hi"]]
+    assert sheet_rows(path, []) == [list(TABLE), ["a", "A", "1", "hi"], ["b", "A", "2", "hi"]]
     assert len(metal.read(path).ratings) == 2
 
 

@@ -240,3 +240,64 @@ def test_real_ratings_give_the_same_audit_in_every_shape(reference: Path, tmp_pa
         write(ratings, tmp_path / shape)
         for name, figures in tables(tmp_path / shape).items():
             pd.testing.assert_frame_equal(figures, expected[name], obj=f"{shape} {name}")
+
+
+def test_levels_from_worst_to_best_say_what_is_better(tmp_path: Path) -> None:
+    """The remedy for unknown words must not turn the criterion round, whatever its name."""
+    table = "id,rater,criterion,score\na,x,hallucinations,Lots\na,y,hallucinations,Nope\nb,x,hallucinations,Few\n"
+    dataset = read(tmp_path, table, levels="hallucinations=Lots<Few<Nope")
+    assert dataset.criteria["hallucinations"].direction == "higher"
+    dataset = read(tmp_path, table, levels="hallucinations=Lots<Few<Nope", directions="lower")
+    assert dataset.criteria["hallucinations"].direction == "lower"
+    degree = table.replace("Lots", "always").replace("Nope", "never").replace("Few", "sometimes")
+    assert read(tmp_path, degree).criteria["hallucinations"].direction == "lower"  # a degree: the name says what is bad
+
+
+def test_none_is_a_level_where_the_other_words_say_so(tmp_path: Path) -> None:
+    table = HEAD + "a,x,None\na,y,Minor\nb,x,Major\n"
+    assert read(tmp_path, table).ratings["score"].tolist() == [0, 1, 2]
+    assert read(tmp_path, table, levels="Major<Minor<None").ratings["score"].tolist() == [2, 1, 0]
+    assert read(tmp_path, HEAD + "a,x,None\na,y,2\nb,x,3\n").ratings["score"].isna().tolist() == [True, False, False]
+    only_good = read(tmp_path, HEAD + "a,x,Good\na,y,Good\n").criteria["overall"]
+    assert only_good.scale.describe() == "0 (other), 1 Good"
+
+
+def test_a_stray_cell_does_not_make_a_judge_vanish(tmp_path: Path) -> None:
+    rows = "".join(f"o{n},{n % 3},{(n + 1) % 3},{'4x' if n == 7 else n % 3}\n" for n in range(30))
+    with pytest.raises(MetalError, match="row 9: score '4x' among numbers"):
+        read(tmp_path, "id,A1,A2,gpt-5\n" + rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "outputs", "criteria"),
+    [
+        ("".join(f"{n},Who is {n}?,Nobody,{r},{n % 2}\n" for n in range(12) for r in "xy"), 12, 1),
+        ("".join(f"{n},Who?,He was a {n // 2},{'xy'[n % 2]},1\n" for n in range(12)), 6, 1),
+    ],
+)
+def test_questions_are_sources_and_row_numbers_no_ids(tmp_path: Path, text: str, outputs: int, criteria: int) -> None:
+    dataset = read(tmp_path, "id,question,answer,annotator,rating\n" + text)
+    assert (len(dataset.outputs), len(dataset.criteria)) == (outputs, criteria)
+
+
+def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
+    with pytest.raises(MetalError, match=r"output '1' has more than one text \('foo', 'bar'\)"):
+        read(tmp_path, "id,prompt,response,annotator,score\n1,hello,foo,x,1\n1,hello,bar,y,5\n2,bye,qux,x,2\n")
+    labels = ("yes", "off"), ("no", "on"), ("yes", "on")
+    rows = "".join(f"o{n},x,{labels[n % 3][0]},{labels[n % 3][1]}\n" for n in range(9))
+    report = read(tmp_path, "id,rater,fluent,topic\n" + rows).report
+    assert any(line.startswith("their words may be answers in an order METAL does not know: topic") for line in report)
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as writer:
+        for name in ("ann1", "ann2"):
+            pd.DataFrame({"id": ["a"], "rater": [name], "score": [1]}).to_excel(writer, sheet_name=name, index=False)
+    assert "only the first sheet is read, not ann2" in metal.read(tmp_path / "two.xlsx").report
+    dataset = read(tmp_path, "id,rater,Fluency,fluency\na,x,1,2\n")
+    assert "alike-names" in {finding.code for finding in lint(dataset)}
+    with pytest.raises(MetalError, match="row 2: 4 cells where the header names 3 columns"):
+        read(tmp_path, HEAD + "a,x,1,\nb,y,2,\n")
+
+
+def test_people_and_judges_without_a_common_output_are_no_defect() -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "annotator": ["a1", "a2", "gpt-4"], "rating": [1, 2, 1]})
+    audit = metal.audit(metal.read(frame), resamples=100)
+    assert audit.verdicts["verdict"].tolist() == ["undecided"]

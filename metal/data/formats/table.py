@@ -221,7 +221,7 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
         names = [name for name, guess in by_name if guess == kind]
         if names:
             notes.append(
-                f"{plural(len(names), 'rater')} taken for {called}: {first_few(names, 6)} (`kinds` changes it)"
+                f"{plural(len(names), 'rater')} taken for {called}: {first_few(names, 20)} (`kinds` changes it)"
             )
     return tuple(raters)
 
@@ -239,13 +239,16 @@ def _first_rows(tidy: pd.DataFrame, name: str, *others: str) -> Iterator[list[st
 
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
     """Raises DataError for an output with two sources, generators or languages."""
-    for other in ("source", "generator", "language"):
-        if _several(tidy, "output", other):
-            pairs = tidy[["output", other]].drop_duplicates()
+    for other in ("source", "generator", "language", *(["text"] if "text" in tidy else [])):
+        pairs = tidy[["output", other]].dropna().assign(**{other: as_texts(tidy[other])})
+        if _several(pairs, "output", other):
+            pairs = pairs.drop_duplicates()
             name = pairs["output"][pairs["output"].duplicated()].iloc[0]
             first, second = pairs[other][pairs["output"] == name].iloc[:2]
-            problem = f"output {name!r} has more than one {other} ({first!r}, {second!r})"
+            problem = f"output {name!r} has more than one {other} ({first[:60]!r}, {second[:60]!r})"
             remedy = 'If ids repeat in each language or system, they are of the source: `columns={"source": COLUMN}`'
+            if other == "text":
+                remedy = 'Name the column that tells its outputs apart: `columns={"output": COLUMN}`, or `generator`'
             raise DataError(where, problem, remedy)
 
 

@@ -122,14 +122,25 @@ class AnswerTexts:
         return dict(counts.most_common())
 
 
-def read_answers(counted: Mapping[str, int], missing: Collection[str], say: Any) -> AnswerTexts:
+def read_answers(
+    counted: Mapping[str, int], missing: Collection[str], say: Any, labels: Collection[str] = ()
+) -> AnswerTexts:
     """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line on what was decided.
+
+    labels: of levels that are known; they are answers, also where one stands for no answer elsewhere. So is `none`
+    beside words of an order that holds it (none < low < high).
 
     Decimal commas and percent signs are read where all answers fit; `2 Good` is the number 2 with its word. Words that
     differ only in case, blanks or Unicode form are one.
     """
     texts = [unicodedata.normalize("NFKC", text).strip() for text in counted]
+    answers = set(map(fold, labels))
     gone = [not text or text.lower() in missing or _number_in(text, missing) for text in texts]
+    gone = [absent and (not text or fold(text) not in answers) for text, absent in zip(texts, gone, strict=True)]
+    if "none" in map(str.lower, texts) and not answers:
+        words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
+        if words and not any(map(_NUMBER.fullmatch, words)) and order_of([*words, "none"]):
+            gone = [absent and text.lower() != "none" for text, absent in zip(texts, gone, strict=True)]
     here = [text for text, absent in zip(texts, gone, strict=True) if not absent]
     percent = bool(here) and all(text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()) for text in here)
     if percent:
@@ -214,6 +225,12 @@ def known_orders() -> tuple[Order, ...]:
         Order(order["kind"], {fold(word): at for at, place in enumerate(order["words"]) for word in place.split("|")})
         for order in orders
     )
+
+
+def in_upper_half(word: str) -> bool:
+    """Whether a word stands nearer the end than the beginning of the first known order that holds it."""
+    order = next(order for order in known_orders() if fold(word) in order.places)
+    return 2 * order.places[fold(word)] > max(order.places.values())
 
 
 def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:

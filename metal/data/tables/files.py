@@ -51,7 +51,10 @@ def read_frame(path: str | Path) -> pd.DataFrame:
         if ending == ".parquet":
             return _without_bytes(pd.read_parquet(path), path)
         if ending == ".xlsx":
-            return _with_header(pd.DataFrame(sheet_rows(path), dtype=str), path)
+            others: list[str] = []
+            frame = _with_header(pd.DataFrame(sheet_rows(path, others), dtype=str), path)
+            frame.attrs["notes"] = [f"only the first sheet is read, not {', '.join(others)}"] if others else []
+            return frame
         if ending in (".json", ".jsonl"):
             return _from_json(path, lines=ending == ".jsonl")
         return _from_csv(path)
@@ -136,7 +139,7 @@ def separator_of(text: str) -> str:
         except csv.Error:
             return 0
         widths = [len(row) for row in rows]
-        return widths[0] if 2 * widths.count(widths[0]) > len(widths) else 0
+        return widths[0] if 2 * sum(width > 1 for width in widths) > len(widths) else 0
 
     return max(SEPARATORS, key=columns)
 

@@ -52,8 +52,11 @@ def with_preferences(
     if unknown:
         at = int(np.flatnonzero(codes == unknown[0])[0])
         problem = f"winner {distinct[unknown[0]][0]!r} is neither of the pair nor a tie"
-        remedy = "Say what each stands for: `levels='0=first,1=second,2=tie'`"
+        remedy = "Say what each stands for: `levels='NUMBER=first,NUMBER=second,NUMBER=tie'`"
         raise DataError(row_of(where, int(tidy.index[at])), problem, remedy)
+    numbers = sorted({str(key[0]) for key in distinct if str(key[0]).strip().isdigit()} - coded.keys())
+    if numbers:
+        notes.append(f"winner: {' and '.join(numbers)} taken for the first and the second of a pair (`levels`)")
     winner = np.array(meanings, dtype=object)[codes]
     turned = _turned(tidy, where)
     if systems:

@@ -16,7 +16,16 @@ from pandas.api.types import is_numeric_dtype
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import row_of
 from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale
-from metal.data.tables.cells import MISSING, AnswerTexts, as_texts, fold, numbered_words, order_of, read_answers
+from metal.data.tables.cells import (
+    MISSING,
+    AnswerTexts,
+    as_texts,
+    fold,
+    in_upper_half,
+    numbered_words,
+    order_of,
+    read_answers,
+)
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
 
@@ -57,7 +66,8 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     for name in names:
         rows = np.flatnonzero(of_criterion == codes[name])
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
-        criteria.append(_criterion(name, scale, chosen[name].get("directions")))
+        best_last = "higher" if "<" in str(chosen[name].get("levels")) else None
+        criteria.append(_criterion(name, scale, chosen[name].get("directions", best_last)))
         notes.append(f"{name}: {_counted(scores[rows], scale)}")
     notes += _about_directions(criteria, chosen)
     tidy["score"] = scores
@@ -160,7 +170,8 @@ def _scale_of(
     used = np.flatnonzero(counts)
     names = column.cat.categories.tolist()
     texts = {names[at]: int(counts[at]) for at in used.tolist()}
-    answers = read_answers(texts, set(missing), say)
+    labels = [level.label for level in levels_from(chosen["levels"])] if chosen.get("levels") else []
+    answers = read_answers(texts, set(missing), say, labels)
     gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
     if gone:
         listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
@@ -264,7 +275,7 @@ def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dic
         return None
     kind, places = order
     if len(places) == 1:
-        return {word: (0.0, word) for word in places}
+        return {word: (float(in_upper_half(word)), word) for word in places}
     labels = [level.label for level in ours] if kind == "truth" and len(ours) == len(places) else list(places)
     return {word: (float(place), labels[place]) for word, place in places.items()}
 
@@ -272,7 +283,10 @@ def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dic
 def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
     """The levels in order; a scale has at least two answers, also where all raters always gave the same one."""
     levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))
-    return levels if len(levels) > 1 else (*levels, Level(levels[0].value + 1, "(other)"))
+    if len(levels) > 1:
+        return levels
+    other = Level(1 - levels[0].value if levels[0].value in (0, 1) else levels[0].value + 1, "(other)")
+    return tuple(sorted((*levels, other), key=lambda level: level.value))
 
 
 def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -> Scale:
@@ -345,6 +359,8 @@ def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mappin
     for criterion in criteria:
         if criterion.scale.measure == "nominal" and len(criterion.scale.levels) > 2:
             continue  # none of its labels is better than another
-        why = why_direction(criterion, given="directions" in chosen[criterion.name])
+        of_criterion = chosen[criterion.name]
+        given = "directions" in of_criterion or "<" in str(of_criterion.get("levels"))
+        why = why_direction(criterion, given=given)
         reasons.setdefault((criterion.direction, why), []).append(criterion.name)
     return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]

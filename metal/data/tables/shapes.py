@@ -43,7 +43,7 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "reason": ("reason", "missingreason"),
     "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
     "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
-    "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext"),
+    "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext", "answer"),
     "source_text": ("sourcetext", "passage", "prompt", "article", "input", "messages", "conversation", "question"),
     "winner": ("winner", "preference", "preferred", "choice", "battleoutcome", "better"),
     "first": ("first", "modela", "model1", "systema", "system1", "generatora", "generator1", "outputa"),
@@ -53,13 +53,15 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
 }
 COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
 _ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
+STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
 _NO_ANSWERS = re.compile(
-    r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no)s?$"
+    r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
+    r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?$"
 )
 _RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
 MODEL = re.compile(
     r"gpt|claude|gemini|palm-?2|llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
-    r"grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
+    r"\bllm|_llm\b|davinci|autoj|(^|_)model$|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,
 )
 METRIC = re.compile(
@@ -119,6 +121,12 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     unread = [c for c in frame.columns if c not in {*named, *(x for p in places for x in (p.column, p.comment))}]
     if unread:
         notes.append(f"columns not read: {first_few(unread, 12)}")
+    unordered = [column for column in unread if not long and not patterns and _few_words(frame[column])]
+    if unordered:
+        listed = first_few(unordered)
+        notes.append(
+            f"their words may be answers in an order METAL does not know: {listed} (`wide` and `levels` read them)"
+        )
     tidy = _stacked(frame, named, places) if places else frame[list(named)].rename(columns=named)
     score = [("score", place.column) for place in places if not (place.rater or place.criterion)]
     wide = () if score else tuple(dict.fromkeys(map(_as_wide, places)))
@@ -194,7 +202,11 @@ def _without_pairs(roles: dict[str, str], options: Mapping[str, Any]) -> dict[st
 
 
 def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
-    """The roles without guesses that the cells refute: long texts are no criterion, language or id."""
+    """The roles without guesses that the cells refute.
+
+    Long texts are no criterion, language or id; what nearly every row has anew is no criterion, and what every row has
+    anew is no output where texts repeat.
+    """
     named = options.get("columns") or {}
 
     def long_texts(role: str) -> bool:
@@ -202,8 +214,18 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         sentences = [text for text in texts if len(text) > 40 and (" " in text or not text.isascii())]
         return 2 * len(sentences) > len(texts)
 
+    def many(role: str) -> bool:
+        distinct = frame[roles[role]].nunique()
+        answered = "text" in roles and _plain(roles[role]) == "question"
+        return role == "criterion" and (answered or distinct > max(10, len(frame) / 20))
+
+    if "output" in roles and "output" not in named and {"text", "rater"} <= roles.keys():
+        repeats = frame[roles["text"]].notna().all() and frame[roles["text"]].duplicated().any()
+        if repeats and frame[roles["output"]].nunique() == len(frame):
+            del roles["output"]  # a number of the row
     for role in ("criterion", "language", "output", "source", "generator"):
-        if role in roles and role not in named and not is_numeric_dtype(frame[roles[role]]) and long_texts(role):
+        texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
+        if texts and (long_texts(role) or many(role)):
             column = roles.pop(role)
             text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(role, "")
             if text_role and text_role not in roles:
@@ -278,7 +300,8 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
 
 def _holds_answers(column: pd.Series) -> bool:
     """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
-    if _NO_ANSWERS.search(str(column.name).lower()) or not column.notna().any():
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", str(column.name)).lower()  # WorkTimeInSeconds
+    if _NO_ANSWERS.search(name) or not column.notna().any():
         return False
     if is_numeric_dtype(column):
         return column.nunique() <= 101 or bool(column.dropna().mod(1).ne(0).any())
@@ -289,10 +312,20 @@ def _holds_answers(column: pd.Series) -> bool:
     answers = read_answers({str(text): int(n) for text, n in counts.items()}, MISSING, lambda line: None)
     words = answers.in_words
     numbers = sum(not np.isnan(number) for number in answers.numbers)
-    if words:
-        return not numbers and order_of(words) is not None
+    in_numbers = sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if not np.isnan(x))
+    # A stray cell does not make a column something else: its row is named where scores are read.
+    if words and (not numbers or in_numbers < STRAY * sum(words.values())):
+        usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
+        return not numbers and order_of(usual) is not None
     whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
     return numbers > 0 and not whole_ids
+
+
+def _few_words(column: pd.Series) -> bool:
+    """Whether the cells are a few short words over and over, as labels are."""
+    texts = as_texts(column)
+    words = texts.cat.categories
+    return 1 < len(words) <= 11 and 3 * len(words) <= int(texts.notna().sum()) and bool(words.str.len().max() <= 40)
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 
-def sheet_rows(path: Path) -> list[list[str | None]]:
+def sheet_rows(path: Path, left_out: list[str]) -> list[list[str | None]]:
     """The rows of the first sheet, the header first, without the empty ones at the end; None for an empty cell.
+
+    left_out: gets the names of the other sheets.
 
     pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
     """
@@ -20,7 +22,8 @@ def sheet_rows(path: Path) -> list[list[str | None]]:
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
         book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
         try:
-            sheet = book.worksheets[0]
+            sheet, *others = book.worksheets
+            left_out += [other.title for other in others]
             sheet.reset_dimensions()  # the size that a file states is often wrong
             header = next(sheet.iter_rows(max_row=1, values_only=True), ())
             width = max((place for place, cell in enumerate(header, 1) if cell is not None), default=1)
