@@ -55,7 +55,8 @@ def reap(pid, code):
         file.write(str(os.waitstatus_to_exitcode(status)))
     os.replace(code + ".part", code)
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started with nohup
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where tests are started with nohup, SIGINT in the background
+signal.signal(signal.SIGINT, signal.default_int_handler)
 for line in sys.stdin:
     wish = json.loads(line)
     pid = os.fork()
