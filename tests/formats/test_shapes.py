@@ -133,6 +133,7 @@ def test_what_cannot_be_read_rightly_is_refused(tmp_path: Path, text: str, messa
         (HEAD + "a,x,NA\na,y,n/a\nb,x,?\nb,y,4\nc,x,-\nc,y,5\n", [None, None, None, 4, None, 5], "4 missing answers"),
         (HEAD + "a,x,अच्छा\na,y,खराब\n", [1, 0], "खराब < अच्छा"),
         (HEAD + "a,x,२\na,y,1\n", [2, 1], ""),
+        (HEAD + "a,x,\u22121\na,y,1\n", [-1, 1], ""),
     ],
 )
 def test_answers_as_people_write_them(tmp_path: Path, text: str, scores: list[float], note: str) -> None:
@@ -143,14 +144,13 @@ def test_answers_as_people_write_them(tmp_path: Path, text: str, scores: list[fl
 
 
 def test_names_keep_their_spelling_and_twins_are_one(tmp_path: Path) -> None:
-    twins = (
-        "item_id,system,annotator,score\n001,1.1,a,1\n1,1.10, a,2\n1,1.1,caf\u00e9,1\n1,1.1,b,2\n1,1.10,cafe\u0301,2\n"
-    )
+    twins = "item_id,system,annotator,score\n001,1.1,a,1\n1,1.10, a,2\n1,1.1,caf\u00e9,1\n1,1.1,b\u200b,2\n"
+    twins += "1,1.10,cafe\u0301,2\n"
     dataset = read(tmp_path, twins)
     assert set(dataset.sources) == {"001", "1"}
     assert {output.generator for output in dataset.outputs.values()} == {"1.1", "1.10"}
     assert set(dataset.raters) == {"a", "b", "café"}
-    assert any("rater: 2 names with blanks around or in another Unicode form" in line for line in dataset.report)
+    assert any("rater: 3 names with blanks around or in another Unicode form" in line for line in dataset.report)
     dataset = read(tmp_path, HEAD + "a,Ann,1\na,ann,2\n")
     assert [finding.code for finding in lint(dataset)] == ["alike-names"]
 

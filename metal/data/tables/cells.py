@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import string
 import tomllib
 import unicodedata
 from collections import Counter
@@ -17,10 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.text import first_few, plural
+from metal.data.text import MINUS, first_few, plural
 
 # What people and programs write for no answer, in lower case.
 MISSING = frozenset({"na", "n/a", "nan", "none", "null", "<na>", "-", "–", "—", "?", ".", "missing", "no answer"})
+BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also those that nobody sees
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*[-–:=.)]?\s*([^\W\d_].*)")
@@ -86,7 +88,7 @@ def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
     """Identifiers without blanks around them and in one Unicode form (NFC), so that twins become one; said in notes."""
     texts = as_texts(column)
     spelled = texts.cat.categories.tolist()
-    names = [unicodedata.normalize("NFC", name.strip()) for name in spelled]
+    names = [unicodedata.normalize("NFC", name.strip(BLANKS)) for name in spelled]
     renamed = [f"{old!r}" for old, new in zip(spelled, names, strict=True) if old != new]
     if renamed:
         notes.append(
@@ -133,7 +135,7 @@ def read_answers(
     Decimal commas and percent signs are read where all answers fit; `2 Good` is the number 2 with its word. Words that
     differ only in case, blanks or Unicode form are one.
     """
-    texts = [unicodedata.normalize("NFKC", text).strip() for text in counted]
+    texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
     answers = set(map(fold, labels))
     gone = [not text or text.lower() in missing or _number_in(text, missing) for text in texts]
     gone = [absent and (not text or fold(text) not in answers) for text, absent in zip(texts, gone, strict=True)]
