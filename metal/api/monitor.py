@@ -61,6 +61,7 @@ def monitor(
     from metal.api.monitor_result import Monitor
     from metal.building.store import read_compared, read_rounds
     from metal.data.dataset import people_named
+    from metal.data.pairs import one_item_per_pair
     from metal.genie.exclusion import only_people
     from metal.genie.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
     from metal.genie.monitoring import monitor as examined
@@ -86,7 +87,7 @@ def monitor(
         comparative=read_compared(inputs.folder),
     )
     tables = monitor_tables(
-        only_people(dataset, people),
+        only_people(one_item_per_pair(dataset), people),
         monitoring,
         agreement=agreement_rows,
         panels=panel_rows,

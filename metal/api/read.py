@@ -45,7 +45,7 @@ def read(
         Pairs | None,
         Option(
             "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
-            "score, reply, reason, comment, text, source_text, reference.",
+            "score, reply, reason, comment, text, source_text, reference; of pairs winner, first, second, shown.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
         ),
@@ -117,8 +117,8 @@ def read(
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
-    from metal.data.formats.texts import join_texts
     from metal.data.merge import merge
+    from metal.data.tables.texts import join_texts
 
     if isinstance(data, Dataset):
         return data
@@ -194,12 +194,12 @@ def _read_reply(text: str, scale: Scale) -> tuple[float | None, str, str, bool]:
 
 def _format_of(path: Path) -> str:
     """The release that a file or folder is recognized as, or a table. Raises UsageError for what is neither."""
-    from metal.data.formats import known_formats
+    from metal.data.formats import recognize
     from metal.data.tables.files import is_table
 
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
-    recognized = next((name for name, format in known_formats().items() if format.recognizes(path)), "")
+    recognized = recognize(path)
     if recognized or is_table(path):
         return recognized or "table"
     raise UsageError(

@@ -17,7 +17,7 @@ from metal.auditing.disagreements import disagreements
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import JudgedItems, judge_row
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
-from metal.auditing.pairs import one_item_per_pair, pair_rows
+from metal.auditing.pairs import pair_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
 from metal.auditing.scores import ScoreStanding, score_row, standing
@@ -27,14 +27,14 @@ from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
-from metal.data.records import Rater
+from metal.data.pairs import one_item_per_pair
+from metal.data.records import Rater, is_free_text
 from metal.data.text import first_few
 from metal.errors import UsageError
 from metal.stats.aggregate import MODELS, consensus
 from metal.stats.bootstrap import SourceBootstrap
 
 FEW_SOURCES = 30
-MOST_LABELS, MANY_LABELS = 1000, 100  # of a criterion; with many, no more than a third of the outputs
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
@@ -121,7 +121,7 @@ def _refuse_free_text(audited: list[AuditCell]) -> None:
     for cell in audited:
         items[cell.criterion.name] += len(cell.matrix.outputs)
     for name, labels in {cell.criterion.name: cell.levels for cell in audited}.items():
-        if labels > MOST_LABELS or (labels > MANY_LABELS and 3 * labels > items[name]):
+        if is_free_text(labels, items[name]):
             raise UsageError(
                 f"criterion {name}: {labels:,} labels on {items[name]:,} outputs are free text, not a scale; leave it "
                 "out with `criteria`, or put the texts into a few classes first"

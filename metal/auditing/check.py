@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
+from metal.data.pairs import one_item_per_pair
 from metal.data.ratings import names_in
-from metal.data.records import SWAPPED
 from metal.data.text import name, plural
 
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
@@ -100,11 +100,12 @@ class Finding:
 
 def lint(dataset: Dataset) -> list[Finding]:
     """All findings, the most serious kinds first."""
+    dataset = one_item_per_pair(dataset)
     table = dataset.ratings.drop(columns="comment")
     # When a judge is asked once more, equal answers are what is hoped for.
     repeats = [name for name, rater in dataset.raters.items() if "repeats" in rater.about]
     findings = (
-        *(() if any(output.condition == SWAPPED for output in dataset.outputs.values()) else _never_meet(table)),
+        *_never_meet(table),
         *_identical_raters(table[~table["rater"].isin(repeats)]),
         *_identical_generators(table),
         *_one_label(table),

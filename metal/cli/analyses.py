@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from math import isnan
 from pathlib import Path
@@ -17,6 +18,7 @@ from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
+from metal.show.terminal.console import WIDTH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +49,11 @@ def read_and_say(data: Path) -> Dataset | Path:
     except MetalError as error:  # what remedies name are options of import
         remedied = in_flags(str(error), command_named(["import"], root), root)
         raise UsageError(f"{remedied}; options are those of `metal import {data}`") from None
+    notes = (in_flags(note, command_named(["import"], root), root) for note in dataset.report)
     click.echo(console.clean(f"Read {data} as:"), err=True)
-    for note in dataset.report:
-        click.echo(console.clean(f"  {in_flags(note, command_named(['import'], root), root)}"), err=True)
-    click.echo(console.clean(f"To change it: metal import {data} --out FOLDER, with options"), err=True)
+    for note in notes:
+        click.echo(textwrap.fill(console.clean(note), WIDTH, initial_indent="  ", subsequent_indent="    "), err=True)
+    click.echo(console.clean(f"To change it: metal import {data} -i"), err=True)
     return dataset
 
 

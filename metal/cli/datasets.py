@@ -71,8 +71,8 @@ def sample(out: Path, **options: Any) -> None:
         metal import --list
         metal import ratings.csv --out datasets/mine
         metal import ratings.csv -i
-        metal import ratings.csv --columns rater=worker_id --language hi --directions tone=lower --out datasets/mine
-        metal import scores.xlsx --wide '{rater}_{criterion}' --kinds 'X*=llm' --missing -1,-999 --out datasets/mine
+        metal import ratings.csv --columns rater=who --language hi --out datasets/mine
+        metal import a.xlsx --wide '{rater}_{criterion}' --missing -1 --out datasets/a
         metal import PARIKSHA_FOLDER --out datasets/pariksha
         metal import billboard billboard/results/cnndm --out datasets/cnndm
         metal import thumb thumb --into datasets/cnndm

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 
 import click
@@ -79,7 +80,7 @@ def _typed(flag: str, value: ast.expr) -> list[str]:
         return [flag]
     if isinstance(value, ast.Dict):
         pairs = zip(value.keys, value.values, strict=True)
-        return [part for key, item in pairs if key for part in (flag, f"{_text(key)}={_text(item)}")]
+        return [part for key, item in pairs if key for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))]
     if isinstance(value, ast.List | ast.Tuple):
         return [flag, ",".join(map(_text, value.elts))]
     return [flag, _text(value)]

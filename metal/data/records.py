@@ -44,6 +44,14 @@ class Level:
         return self.label if self.label == f"{self.value:g}" else f"{self.value:g} {self.label}"
 
 
+MANY_LABELS = 100
+
+
+def is_free_text(labels: int, answers: int) -> bool:
+    """Whether so many labels are no scale: more than 1,000, or more than 100 and than a third of the answers."""
+    return labels > 1000 or (labels > MANY_LABELS and 3 * labels > answers)
+
+
 @dataclass(frozen=True)
 class Scale:
     """The answers a criterion allows, worst to best as listed by its author.

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.auditing.audit import MANY_LABELS
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.records import METRIC_SCORE, Criterion
+from metal.data.pairs import one_item_per_pair
+from metal.data.records import MANY_LABELS, METRIC_SCORE, Criterion
 from metal.errors import UsageError, check_known
 from metal.planning.sampling import usual_panel
 from metal.stats.patterns import Codes, Numbers
@@ -215,6 +215,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     Raises UnknownName for a judge, criterion or language that does not occur, UsageError where nothing is rated or a
     criterion that was asked for has no ends.
     """
+    dataset = one_item_per_pair(dataset)
     judges = _judges(dataset, settings)
     check_known("criterion", settings.criteria, [name for name in dataset.criteria if name != METRIC_SCORE.name])
     check_known("language", settings.languages, dataset.languages)

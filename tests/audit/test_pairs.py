@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.auditing.pairs import CONTRADICTS, one_item_per_pair
 from metal.data.dataset import assemble, load_dataset
+from metal.data.pairs import CONTRADICTS, one_item_per_pair
 from metal.data.records import Scale
 from metal.errors import MetalError
 
@@ -44,7 +44,8 @@ def test_words_for_a_winner_and_the_order_of_names() -> None:
     assert scores[("q2/x | y", "A1")] == 2
     with pytest.raises(MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='NUMBER=first"):
         metal.read(ARENA.assign(winner="0"))
-    read = metal.read(ARENA.assign(winner="0"), levels="0=second,1=first,2=tie")
+    assert not any(output.chosen for output in dataset.outputs.values())  # no judge of single outputs is asked of it
+    read = metal.read(ARENA.assign(winner="0"), levels="preference=0=model b,1=model a,2=tie")
     assert set(read.ratings["score"]) == {0.0, 1.0}  # the second: y where it is named second, else x
 
 

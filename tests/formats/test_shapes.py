@@ -249,6 +249,10 @@ def test_levels_from_worst_to_best_say_what_is_better(tmp_path: Path) -> None:
     assert dataset.criteria["hallucinations"].direction == "higher"
     dataset = read(tmp_path, table, levels="hallucinations=Lots<Few<Nope", directions="lower")
     assert dataset.criteria["hallucinations"].direction == "lower"
+    assert read(tmp_path, HEAD + "a,x,1\na,y,2\n", levels="1<2<3").ratings["score"].tolist() == [1, 2]
+    counts = read(tmp_path, table.replace("Lots", "<5").replace("Nope", "0").replace("Few", "5+"),
+                  levels={"hallucinations": [(0, "0"), (1, "<5"), (2, "5+")]})  # fmt: skip
+    assert counts.criteria["hallucinations"].direction == "lower"  # a < in a label says nothing
     degree = table.replace("Lots", "always").replace("Nope", "never").replace("Few", "sometimes")
     assert read(tmp_path, degree).criteria["hallucinations"].direction == "lower"  # a degree: the name says what is bad
 
@@ -283,6 +287,8 @@ def test_questions_are_sources_and_row_numbers_no_ids(tmp_path: Path, text: str,
 def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
     with pytest.raises(MetalError, match=r"output '1' has more than one text \('foo', 'bar'\)"):
         read(tmp_path, "id,prompt,response,annotator,score\n1,hello,foo,x,1\n1,hello,bar,y,5\n2,bye,qux,x,2\n")
+    partly = read(tmp_path, "id,text,A1,A2\na,foo,1,2\nb,,2,1\n")  # a text that is missing contradicts nothing
+    assert [output.text for output in partly.outputs.values()] == ["foo", ""]
     labels = ("yes", "off"), ("no", "on"), ("yes", "on")
     rows = "".join(f"o{n},x,{labels[n % 3][0]},{labels[n % 3][1]}\n" for n in range(9))
     report = read(tmp_path, "id,rater,fluent,topic\n" + rows).report

@@ -11,9 +11,9 @@ import pytest
 import metal
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.formats import hugging_face
-from metal.data.formats.texts import join_texts
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
+from metal.data.tables.texts import join_texts
 from metal.errors import DataError, UsageError
 from tests.cli.test_commands import metal as command
 from tests.cli.test_commands import words

@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +150,15 @@ def known_formats() -> dict[str, Format]:
     return {name: load_format(name) for name in plugins(GROUP)}
 
 
+def recognize(path: Path) -> str:
+    """The format of a release, by its marks; "" where there is none. A format that cannot be loaded has none."""
+    for name in plugins(GROUP):
+        with suppress(UsageError):
+            if load_format(name).recognizes(path):
+                return name
+    return ""
+
+
 def load_format(name: str) -> Format:
     """The format of that name. Raises UnknownName, and UsageError for an entry point that is not a format."""
     loaded = load_plugin(GROUP, "format", name, "`metal import --list` explains each")
@@ -257,6 +268,7 @@ def only_file(path: Path, pattern: str) -> Path:
     return files[0]
 
 
+@lru_cache(maxsize=len(METAL_CRITERIA))
 def metal_criterion(name: str) -> Criterion:
     """One of METAL_CRITERIA."""
     path = bundled("prompts") / "criteria" / f"{name}.toml"

@@ -108,7 +108,12 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     ]
     outputs = [
         Output(
-            output, source, generator, language, conversation(text), first=first, second=second, of=of, condition=how
+            *(output, source, generator, language, conversation(text)),
+            chosen="swapped" not in tidy,  # a pair has no text of its own that could be rated again
+            first=first,
+            second=second,
+            of=of,
+            condition=how,
         )
         for output, source, generator, language, text, first, second, of, how in _first_rows(
             tidy, *("output", "source", "generator", "language", "text"), *("first", "second", "of", "condition")
@@ -238,9 +243,9 @@ def _first_rows(tidy: pd.DataFrame, name: str, *others: str) -> Iterator[list[st
 
 
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
-    """Raises DataError for an output with two sources, generators or languages."""
+    """Raises DataError for an output with two sources, generators, languages or texts."""
     for other in ("source", "generator", "language", *(["text"] if "text" in tidy else [])):
-        pairs = tidy[["output", other]].dropna().assign(**{other: as_texts(tidy[other])})
+        pairs = tidy[["output"]].assign(**{other: as_texts(tidy[other])}).dropna()
         if _several(pairs, "output", other):
             pairs = pairs.drop_duplicates()
             name = pairs["output"][pairs["output"].duplicated()].iloc[0]

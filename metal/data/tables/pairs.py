@@ -42,7 +42,8 @@ def with_preferences(
     `generator` ("A | B", in the order of their names) and `swapped`. Raises DataError for a winner or an order that is
     not understood.
     """
-    coded = {f"{level.value:g}": level.label for level in levels_from((options.get("levels") or {}).get("*", ""))}
+    named = [level for levels in (options.get("levels") or {}).values() for level in levels_from(levels)]
+    coded = {f"{level.value:g}": _meaning(level.label, coded={}) for level in named}
     systems = {"first", "second"} <= set(tidy.columns)
     parts = [as_texts(tidy[role]) for role in ("winner", *(("first", "second") if systems else ()))]
     keys = pd.MultiIndex.from_arrays([part.astype(object).fillna("") for part in parts])
@@ -81,7 +82,7 @@ def with_preferences(
     return tidy, chosen | {"criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)}
 
 
-def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str]) -> str | None:
+def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]) -> str | None:
     """`first`, `second`, `tie`, a missing answer as it is; None for anything else."""
     folded = fold(winner)
     if not folded or folded in MISSING:

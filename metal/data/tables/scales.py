@@ -15,7 +15,7 @@ from pandas.api.types import is_numeric_dtype
 
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import row_of
-from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale
+from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale, is_free_text
 from metal.data.tables.cells import (
     MISSING,
     AnswerTexts,
@@ -30,7 +30,6 @@ from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
 
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
-MOST_LABELS, MOST_OF_ITEMS = 1000, 100  # more labels, or more than this and than a third of the answers: free text
 NO_ANSWER = "no answer"
 RARE = 0.01  # of the answers; so rare a level may be a typing error
 GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
@@ -66,8 +65,7 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     for name in names:
         rows = np.flatnonzero(of_criterion == codes[name])
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
-        best_last = "higher" if "<" in str(chosen[name].get("levels")) else None
-        criteria.append(_criterion(name, scale, chosen[name].get("directions", best_last)))
+        criteria.append(_criterion(name, scale, chosen[name].get("directions")))
         notes.append(f"{name}: {_counted(scores[rows], scale)}")
     notes += _about_directions(criteria, chosen)
     tidy["score"] = scores
@@ -104,6 +102,8 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
         fitting = [value for pattern, value in sorted(patterns.items(), key=_stars) if fnmatchcase(name, pattern)]
         if fitting:
             chosen[option] = fitting[0]
+    if isinstance(chosen.get("levels"), str) and "<" in chosen["levels"]:
+        chosen.setdefault("directions", "higher")  # from the worst to the best
     for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
         if chosen.get(option, allowed[0]) not in allowed:
             raise UsageError(f"`{option}` {chosen[option]!r}: one of {', '.join(allowed)}")
@@ -115,7 +115,7 @@ def _stars(item: tuple[str, Any]) -> tuple[int, int]:
 
 
 def levels_from(value: Any) -> tuple[Level, ...]:
-    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), {0: "Bad"} or pairs. Raises UsageError.
+    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they are), {0: "Bad"} or pairs. Raises UsageError.
 
     >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
     True
@@ -124,7 +124,9 @@ def levels_from(value: Any) -> tuple[Level, ...]:
         pairs = value.items() if isinstance(value, Mapping) else value
         return tuple(Level(float(number), str(label)) for number, label in pairs)
     if "<" in value:
-        return tuple(Level(float(place), label.strip()) for place, label in enumerate(value.split("<")))
+        labels = [label.strip() for label in value.split("<")]
+        numbers = [float(label) for label in labels] if all(map(_is_number, labels)) else range(len(labels))
+        return tuple(Level(float(number), label) for number, label in zip(numbers, labels, strict=True))
     levels = []
     for part in filter(None, value.split(",")):
         number, _, label = part.partition("=")
@@ -211,7 +213,7 @@ def _worded(
     words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
     answered = sum(words.values()) + sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if x == x)
-    if len(words) > MOST_LABELS or (len(words) > MOST_OF_ITEMS and 3 * len(words) > answered):
+    if is_free_text(len(words), answered):
         remedy = 'Name the column that holds scores, or replies: `columns={"reply": COLUMN}`'
         problem = f"{len(words):,} different texts as scores of {name}, such as {_shown(next(iter(words)))}: free text"
         raise DataError(place_of(next(iter(words))), problem, remedy)
@@ -224,7 +226,7 @@ def _worded(
                 shown = ", ".join(level.shown for level in levels)
                 problem = f"label {_shown(word)} of {name} is not in `levels`"
                 raise DataError(place_of(word), problem, f"Add it to {shown}")
-        return Scale(chosen.get("measures", "nominal" if measure == "nominal" else "ordinal"), levels), np.array(
+        return Scale(measure, levels), np.array(
             [
                 by_word[fold(word)] if word else by_word.get(f"{number:g}", np.nan)
                 for word, number in zip(answers.words, answers.numbers, strict=True)
@@ -359,8 +361,6 @@ def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mappin
     for criterion in criteria:
         if criterion.scale.measure == "nominal" and len(criterion.scale.levels) > 2:
             continue  # none of its labels is better than another
-        of_criterion = chosen[criterion.name]
-        given = "directions" in of_criterion or "<" in str(of_criterion.get("levels"))
-        why = why_direction(criterion, given=given)
+        why = why_direction(criterion, given="directions" in chosen[criterion.name])
         reasons.setdefault((criterion.direction, why), []).append(criterion.name)
     return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]

@@ -21,16 +21,8 @@ from metal.errors import DataError, UsageError
 # role: the names of columns that play it, compared in lower case without blanks, dashes and underscores
 GUESSES: Mapping[str, tuple[str, ...]] = {
     "rater": (
-        "rater",
-        "raterid",
-        "annotator",
-        "annotatorid",
-        "worker",
-        "workerid",
-        "judge",
-        "evaluator",
-        "user",
-        "userid",
+        *("rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
+        *("judge", "evaluator", "user", "userid"),
     ),
     "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
     "criterion": ("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute"),

@@ -1,0 +1,48 @@
+"""Pairs shown in both orders, as one item each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from metal.data.dataset import Dataset, assemble
+from metal.data.ratings import FACTS, tidy_facts
+from metal.data.records import SWAPPED
+
+CONTRADICTS = "another answer when swapped"
+
+
+def swapped_pairs(dataset: Dataset) -> dict[str, str]:
+    """{output: the pair} of the pairs that were shown the other way round."""
+    return {
+        output.output: output.of for output in dataset.outputs.values() if output.condition == SWAPPED and output.of
+    }
+
+
+def one_item_per_pair(dataset: Dataset) -> Dataset:
+    """The dataset with swapped pairs taken for the pairs themselves; itself where it has none.
+
+    Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale has no level `tie`.
+    """
+    swapped = swapped_pairs(dataset)
+    if not swapped:
+        return dataset
+    outputs = {
+        swapped.get(name, name): replace(output, output=swapped.get(name, name), of="", condition="")
+        for name, output in sorted(dataset.outputs.items(), key=lambda item: item[0] not in swapped)
+    }
+    facts = dataset.ratings.loc[:, list(FACTS)].copy()
+    facts["output"] = facts["output"].map(lambda name: swapped.get(name, name)).astype("category")
+    key = ["output", "criterion", "rater"]
+    answers = facts.groupby(key, observed=True)["score"]
+    differ = (answers.transform("nunique") > 1).to_numpy()
+    facts["score"] = answers.transform("first")  # that of the other order may be missing
+    ties = {
+        name: next((level.value for level in criterion.scale.levels if level.label.casefold() == "tie"), math.nan)
+        for name, criterion in dataset.criteria.items()
+    }
+    facts.loc[differ, "score"] = facts.loc[differ, "criterion"].map(ties).astype(float)
+    facts["reason"] = facts["reason"].astype(object).where(~differ, CONTRADICTS).where(facts["score"].isna(), "")
+    facts = tidy_facts(facts.drop_duplicates(key))
+    parts = dataset.criteria.values(), dataset.sources.values(), outputs.values(), dataset.raters.values()
+    return assemble(dataset.card, *parts, facts, extra=dataset.extra)
