@@ -14,7 +14,7 @@ from metal.auditing.figures import columns, undefined_note
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.pairs import swapped_pairs
-from metal.data.records import Estimate
+from metal.data.records import FIRST, SECOND, Estimate
 from metal.stats.intervals import interval_of_mean
 
 NEVER_BOTH = "no pair was answered in both orders"
@@ -29,6 +29,8 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
     intervals are over sources (METHODS: Wilson's on the jackknife).
     """
     swapped = swapped_pairs(dataset)
+    if not swapped:
+        return
     table = dataset.ratings[dataset.ratings["score"].notna()]
     table = table.assign(turned=table["output"].isin(swapped), pair=table["output"].astype(object).replace(swapped))
     limits = ("criterion", settings.criteria), ("language", settings.languages), ("rater", _raters(dataset, settings))
@@ -41,11 +43,11 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
         both = rows.groupby("pair").agg(n=("score", "size"), answers=("score", "nunique"), source=("source", "first"))
         both = both[both["n"] == 2]
         consistent = _share(both["answers"] == 1, both["source"], NEVER_BOTH)
-        decided = rows[rows["score"] < 2]
-        balanced = rows["turned"].any() and not rows["turned"].all()
-        chose_first = (decided["score"] == 1) == decided["turned"]
-        first = _share(chose_first, decided["source"], ONE_ORDER if not balanced else "no answer but ties")
-        first = first if balanced else Estimate.undefined(ONE_ORDER, len(decided))
+        decided = rows[rows["score"].isin((FIRST, SECOND))]
+        first = Estimate.undefined(ONE_ORDER, len(decided))
+        if rows["turned"].any() and not rows["turned"].all():
+            chose_first = (decided["score"] == SECOND) == decided["turned"]
+            first = _share(chose_first, decided["source"], "no answer but ties")
         figures = {"swap_consistency": consistent, "first_place": first, "first_place_log_odds": _log_odds(first)}
         yield {
             "language": language,

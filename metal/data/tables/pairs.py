@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from metal.data.ratings import row_of
-from metal.data.records import SWAPPED
+from metal.data.records import FIRST, SECOND, SWAPPED, TIE
 from metal.data.tables.cells import MISSING, as_texts, fold
 from metal.data.tables.scales import levels_from
 from metal.data.text import plural
 from metal.errors import DataError
 
-LEVELS = ((0.0, "first"), (1.0, "second"), (2.0, "tie"))
+LEVELS = ((FIRST, "first"), (SECOND, "second"), (TIE, "tie"))
 CRITERION = "preference"
 _ONE = r"(?:(?:model|system|response|output|assistant|option|answer|text|summary|candidate)\s*)?"
 _WORDS = (
