@@ -128,7 +128,7 @@ class AuditCell:
     @cached_property
     def truth(self) -> Codes:
         """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for incomplete items
-        and for scores without classes.
+        and for scores without classes. People who are split over a pair have found neither better: the class `tie`.
 
         A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell, including those of
         incomplete items, which tell something about the raters. Resamples keep the label that an item has here.
@@ -137,6 +137,9 @@ class AuditCell:
             return np.full(len(self.complete), NOBODY)
         rule = self.settings.aggregate
         labels = self.model.labels if self.model else aggregate(self.by_people, self.values, rule, ordered=self.ordered)
+        tie = self.criterion.scale.tie
+        if tie is not None:
+            labels = np.where(labels == TIE, tie, labels)
         return np.where(self.complete, labels, NOBODY)
 
     @cached_property

@@ -37,10 +37,8 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
     answers = facts.groupby(key, observed=True)["score"]
     differ = (answers.transform("nunique") > 1).to_numpy()
     facts["score"] = answers.transform("first")  # that of the other order may be missing
-    ties = {
-        name: next((level.value for level in criterion.scale.levels if level.label.casefold() == "tie"), math.nan)
-        for name, criterion in dataset.criteria.items()
-    }
+    scales = {name: criterion.scale for name, criterion in dataset.criteria.items()}
+    ties = {name: math.nan if scale.tie is None else scale.values[scale.tie] for name, scale in scales.items()}
     facts.loc[differ, "score"] = facts.loc[differ, "criterion"].map(ties).astype(float)
     facts["reason"] = facts["reason"].astype(object).where(~differ, CONTRADICTS).where(facts["score"].isna(), "")
     facts = tidy_facts(facts.drop_duplicates(key))

@@ -100,6 +100,11 @@ class Scale:
         return tuple(level.value for level in self.levels)
 
     @property
+    def tie(self) -> int | None:
+        """The place of the level that says that neither is better; None without one."""
+        return next((place for place, level in enumerate(self.levels) if level.label.casefold() == "tie"), None)
+
+    @property
     def ends(self) -> tuple[float, float] | None:
         """The lowest and the highest score; None for a scale without ends, and for three or more unordered levels."""
         if self.levels:

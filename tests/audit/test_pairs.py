@@ -112,5 +112,5 @@ def test_battles_of_pariksha(reference: Path) -> None:
     assert len(dataset.ratings) == 50_064
     audit = metal.audit(dataset, resamples=200)
     agreement = audit.judges.set_index("language")["percent_agreement"].round(3).to_dict()
-    assert agreement == {"bn": 0.71, "hi": 0.795, "kn": 0.744, "ml": 0.692, "ta": 0.662}  # ties of people left out
+    assert agreement == {"bn": 0.702, "hi": 0.774, "kn": 0.711, "ml": 0.675, "ta": 0.616}
     assert audit.verdicts.set_index("language").loc["kn", "verdict"] == "as good as a person"
