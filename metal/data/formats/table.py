@@ -106,10 +106,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         Source(source, language, conversation(text), references=(reference,) if reference else ())
         for source, language, text, reference in _first_rows(tidy, "source", "language", "source_text", "reference")
     ]
+    chosen = "swapped" not in tidy  # a pair has no text of its own that could be rated again
     outputs = [
         Output(
             *(output, source, generator, language, conversation(text)),
-            chosen="swapped" not in tidy,  # a pair has no text of its own that could be rated again
+            chosen=chosen,
             first=first,
             second=second,
             of=of,
@@ -194,16 +195,17 @@ def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
 
 def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
     """Whether one name occurs with several values of another column."""
-    width = len(tidy[other].cat.categories)
-    key = tidy[name].cat.codes.to_numpy().astype(np.int64) * width + tidy[other].cat.codes.to_numpy()
-    return len(np.unique(key)) > len(np.unique(tidy[name].cat.codes.to_numpy()))
+    names, values = tidy[name].cat.codes.to_numpy(), tidy[other].cat.codes.to_numpy()
+    one = np.zeros(len(tidy[name].cat.categories) + 1, dtype=np.int64)
+    one[names] = values
+    return bool((one[names] != values).any())
 
 
 def _joined(left: pd.Series, right: pd.Series) -> Any:
     """`left/right` as categories, built from the distinct pairs only."""
     lefts, rights = left.cat.categories.tolist(), right.cat.categories.tolist()
     key = left.cat.codes.to_numpy().astype(np.int64) * len(rights) + right.cat.codes.to_numpy()
-    pairs, place = np.unique(key, return_inverse=True)
+    place, pairs = pd.factorize(key, sort=True)
     names = [f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()]
     return pd.Categorical.from_codes(place, pd.Index(names))
 
