@@ -46,6 +46,7 @@ def test_wheel_contents(wheel: Path) -> None:
     assert "metal/_bundled/prompts/criteria/task_quality.toml" in names
     assert "metal/_bundled/prompts/annotate/summarization.toml" in names
     assert "metal/_bundled/datasets/demo/dataset.toml" in names
+    assert {f"metal/_bundled/datasets/mlqe/{name}" for name in ("ratings.parquet", "README.md", "LICENSE")} <= names
     assert "metal/py.typed" in names
     assert not [name for name in names if name.startswith(("tests/", "datasets/", "prompts/"))]
 

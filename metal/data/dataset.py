@@ -14,7 +14,7 @@ import html
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,14 @@ from metal.errors import DataError, UnknownName, UsageError
 
 @dataclass(frozen=True)
 class Card:
-    """What a dataset says about itself."""
+    """What a dataset says about itself. texts: where to find them, of a dataset that has none."""
 
     name: str
     title: str = ""
     description: str = ""
     licence: str = ""
     citation: str = ""
+    texts: str = ""
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ def _load(folder: Path) -> Dataset:
 
 
 def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criterion], dict[str, Any]]:
-    on_card = {"name", "title", "description", "licence", "citation"}
+    on_card = {field.name for field in fields(Card)}
     if not isinstance(described.get("name"), str) or not described["name"]:
         raise DataError(path, "no name", 'Add a line such as name = "my-dataset"')
     if not isinstance(described.get("criteria"), dict) or not described["criteria"]:
