@@ -196,9 +196,9 @@ def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
 def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
     """Whether one name occurs with several values of another column."""
     names, values = tidy[name].cat.codes.to_numpy(), tidy[other].cat.codes.to_numpy()
-    one = np.zeros(len(tidy[name].cat.categories) + 1, dtype=np.int64)
-    one[names] = values
-    return bool((one[names] != values).any())
+    last = np.zeros(len(tidy[name].cat.categories) + 1, dtype=np.int64)
+    last[names] = values
+    return bool((last[names] != values).any())
 
 
 def _joined(left: pd.Series, right: pd.Series) -> Any:
