@@ -119,6 +119,7 @@ def read(
     from metal.data.dataset import Dataset, load_dataset
     from metal.data.merge import merge
     from metal.data.tables.texts import join_texts
+    from metal.data.text import note
 
     if isinstance(data, Dataset):
         return data
@@ -152,7 +153,7 @@ def read(
     base = None if into is None else load_dataset(Path(into))
     draft = draft_of(data, format, options, base)
     dataset = draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
-    report = list(draft.notes)
+    report = dataset.report
     if base is not None:
         dataset, merged = merge(
             base,
@@ -161,8 +162,8 @@ def read(
             map_generators=_renamed(map_generators),
             counted_from=draft.counted_from,
         )
-        report += merged.lines()
-    dataset = replace(dataset, report=tuple(report))
+        report += tuple(map(note, merged.lines()))
+    dataset = replace(dataset, report=report)
     return join_texts(dataset, str(texts)) if texts else dataset
 
 
@@ -229,12 +230,14 @@ NOWHERE = Path(os.devnull) / "none"  # in the place of a folder, for data that a
 class Inputs:
     """A dataset with the ratings of runs added.
 
-    folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added.
+    folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added. digest: of data in
+    memory before that.
     """
 
     dataset: Dataset
     folder: Path
     runs: tuple[Path, ...] = ()
+    digest: str = ""
 
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset without people who fail the test questions by the model, and a warning for each of them."""
@@ -250,7 +253,7 @@ class Inputs:
         from metal.runs.parts import manifest
 
         shown = self.folder if self.folder != NOWHERE else Path(self.dataset.card.name)
-        return manifest(command, dataset, [shown, *self.runs], settings, raters, signature)
+        return manifest(command, dataset, [shown, *self.runs], settings, raters, signature, self.digest)
 
 
 def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
@@ -266,7 +269,7 @@ def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
     if not isinstance(data, Dataset) and read_history(folder):
         dataset = open_board(folder).dataset
     runs = tuple(folder_of(run) for run in ratings)
-    return Inputs(with_runs(dataset, runs), folder, runs)
+    return Inputs(with_runs(dataset, runs), folder, runs, "" if dataset.folder else dataset.digest)
 
 
 def as_dataset(data: Data) -> Dataset:

@@ -16,14 +16,13 @@ import pandas as pd
 from metal.data.dataset import Dataset
 from metal.data.pairs import one_item_per_pair
 from metal.data.ratings import names_in
-from metal.data.text import name, plural
+from metal.data.text import name, note, plural
 
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
 FEW_ITEMS = 30  # people with fewer items are left out of the alternative annotator test
 SHOWN = 5  # how many names a message lists
 FAR = 3  # a score is far from the others when its gap is more than so many times their range
 OPPOSITE = -0.3  # correlation with other criteria below which a direction is doubtful
-MOST_OF_MESSAGE = 300  # characters: names come from files and may be of any length
 MOST_OF_REASON = 60  # characters: a reason may be a whole reply
 
 
@@ -121,7 +120,7 @@ def lint(dataset: Dataset) -> list[Finding]:
         *_model_versions(dataset),
         *_not_sent(dataset),
     )
-    return [Finding(finding.code, name(finding.message, MOST_OF_MESSAGE)) for finding in findings]
+    return [Finding(finding.code, note(finding.message)) for finding in findings]
 
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:

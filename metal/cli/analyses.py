@@ -95,18 +95,20 @@ def analysis(
         by: tuple[str, ...] | str = (),
         **options: Any,
     ) -> None:
-        from metal.runs.parts import made_from
+        from metal.runs.parts import command_of, made_from
         from metal.show.pages import screen
 
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, ending)
-        force = force or made_from(out, function.__name__, data)
-        check_new(out, force=force)
+        again = command_of(out) == function.__name__
+        check_new(out, force=force or again)
         given = read_and_say(data)
+        if again and not (force or made_from(out, given)):
+            raise UsageError(f"{out} is a run of other data; give another `out`, or `force=True` to replace it")
         with console.progress(doing) as advance:
             run = function(given, *ratings, progress=advance, **options)
-        run.save(out, force=force)
+        run.save(out, force=force or again)
         if as_json:
             described = {"signature": run.signature, "run": str(out), **about(run), "warnings": run.warnings}
             print_json(described | run.tables)

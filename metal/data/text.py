@@ -46,6 +46,11 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
     return f"{line[: length - 1 - end]}…{line[-end:]}"
 
 
+def note(text: object) -> str:
+    """A finding or a note for people, which holds names from files."""
+    return name(text, 300)
+
+
 def within(text: object) -> str:
     """A name for the middle of a sentence: one written from right to left does not turn what stands around it."""
     line = name(text)

@@ -41,11 +41,15 @@ def manifest(
     settings: Mapping[str, Any],
     raters: Iterable[str] = (),
     signature: str = "",
+    data: str = "",
 ) -> Manifest:
-    """The manifest of a run. paths: the dataset's (at least this), then those of the run folders added to it."""
+    """The manifest of a run. paths: the dataset's (at least this), then those of the run folders added to it.
+
+    data: the digest of a table before that, so that another table of its name is told from it.
+    """
     first, *more = [str(path) for path in paths]
     described = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
-    described |= {key: value for key, value in vars(dataset.card).items() if value}
+    described |= {key: value for key, value in {"data": data, **vars(dataset.card)}.items() if value}
     criteria = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
     versions = {}
     for name in LIBRARIES:
@@ -84,13 +88,11 @@ def command_of(folder: Path) -> str:
     return str(read_toml(path).get("command", "")) if path.is_file() else ""
 
 
-def made_from(folder: Path, command: str, data: Path) -> bool:
-    """Whether the folder is a run of that command on the data at that place, which may be replaced."""
-    path = folder / "run.toml"
-    about = read_toml(path) if path.is_file() else {}
-    datasets = about.get("datasets")
-    place = datasets[0].get("path") if isinstance(datasets, list) and datasets else None
-    return about.get("command") == command and place in (str(data), data.stem)
+def made_from(folder: Path, data: Path | Dataset) -> bool:
+    """Whether the folder is a run on the dataset folder, or on a table with the same ratings."""
+    datasets = read_toml(folder / "run.toml").get("datasets")
+    about = datasets[0] if isinstance(datasets, list) and datasets else {}
+    return bool(about.get("path") == str(data) if isinstance(data, Path) else about.get("data") == data.digest)
 
 
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:

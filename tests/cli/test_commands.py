@@ -208,6 +208,13 @@ def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Pa
     assert (tmp_path / "audit" / "report.html").is_file()
     done = metal("describe", DEMO, "--out", "audit", cwd=tmp_path, expect=2)
     assert "--force" in done.err
+    table = "id,rater,score\n" + "".join(f"{n},{rater},{n % 3}\n" for n in range(9) for rater in ("A1", "A2", "gpt-4"))
+    (tmp_path / "ratings.csv").write_text(table)
+    for _ in range(2):
+        metal("audit", "ratings.csv", cwd=tmp_path)
+    (tmp_path / "ratings.csv").write_text(table.replace("8,A1,2", "8,A1,1"))
+    done = shared().at(tmp_path, os.environ | ENVIRONMENT)("audit", "ratings.csv", expect=2, seconds=120)
+    assert "runs/ratings is a run of other data; give another --out, or --force to replace it" in done.err
 
 
 def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:

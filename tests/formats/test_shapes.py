@@ -112,7 +112,7 @@ HEAD = "id,rater,score\n"
         (HEAD + "a,x,1\na,y,true\n", "row 3: score 'true' among numbers"),
         (HEAD + "a,x,[1]\na,y,[2]\n", "order METAL does not know"),
         (HEAD + "a,x,2026-01-02\na,y,2026-01-03\n", "order METAL does not know"),
-        (HEAD + 'a,x,"1,234"\na,y,"2,345"\n', "order METAL does not know"),  # thousands, or decimals?
+        (HEAD + 'a,x,"1,234"\na,y,"2,345"\n', "row 2: '1,234' of overall may have a decimal comma"),
         (HEAD + "".join(f"{n},x,the answer is {n} because\n" for n in range(101)), "101 different texts.*free text"),
         ("id,score\na,1\n", "no column for the rater"),
         ("id,fluency,quality\na,1,2\nb,2,3\n", "no column for the rater"),
@@ -307,3 +307,59 @@ def test_people_and_judges_without_a_common_output_are_no_defect() -> None:
     frame = pd.DataFrame({"id": [1, 2, 3], "annotator": ["a1", "a2", "gpt-4"], "rating": [1, 2, 1]})
     audit = metal.audit(metal.read(frame), resamples=100)
     assert audit.verdicts["verdict"].tolist() == ["undecided"]
+
+
+def test_a_comma_with_three_digits_is_decided_by_its_column_or_refused(tmp_path: Path) -> None:
+    assert read(tmp_path, "id;rater;score\na;x;1,500\na;y;2,25\n").ratings["score"].tolist() == [1.5, 2.25]
+    assert read(tmp_path, "id;rater;score\na;x;0,500\na;y;1,500\n").ratings["score"].tolist() == [0.5, 1.5]
+    thousands = "id;rater;score\na;x;1,500\na;y;2\n"
+    with pytest.raises(MetalError, match=r"row 2: '1,500' of overall may .* a thousand.*`ranges=\{'overall': '1-5'\}`"):
+        read(tmp_path, thousands)
+    assert read(tmp_path, thousands, ranges="1-5").ratings["score"].tolist() == [1.5, 2]
+    assert read(tmp_path, thousands, ranges="0-5000").ratings["score"].tolist() == [1500, 2]
+    wide = "id;A1;A2\na;1,500;1,5\nb;2,250;2,5\n"
+    assert read(tmp_path, wide).ratings["score"].tolist() == [1.5, 2.25, 1.5, 2.5]
+
+
+def test_raters_that_were_not_asked_every_criterion(tmp_path: Path) -> None:
+    wide = read(tmp_path, "id,A1_task_quality,A1_fluency,A2_task_quality\na,1,5,0\nb,2,4,1\n")
+    assert set(zip(wide.ratings["rater"], wide.ratings["criterion"], strict=True)) == {
+        ("A1", "task_quality"), ("A1", "fluency"), ("A2", "task_quality")
+    }  # fmt: skip
+    judges = read(tmp_path, "id,gpt-4,gpt-5,claude-4\na,1,5,0\nb,2,4,1\n")
+    assert set(judges.raters) == {"gpt-4", "gpt-5", "claude-4"}
+    with pytest.raises(MetalError, match="no column for the rater"):
+        read(tmp_path, "id,output_quality,task_quality,task_fluency\na,1,5,0\nb,2,4,1\n")
+
+
+def test_kinds_of_raters_are_read_from_a_column_or_said(tmp_path: Path) -> None:
+    rows = "a,Claude Dupont,1\na,F1,2\na,claude opus,2\n"
+    data = read(tmp_path, HEAD + rows)
+    assert [data.raters[name].kind for name in ("Claude Dupont", "F1", "claude opus")] == ["human", "human", "llm"]
+    assert any("taken for people: Claude Dupont, F1 (`kinds` changes it)" in line for line in data.report)
+    assert read(tmp_path, HEAD + rows, kinds={"F1": "metric"}).raters["F1"].kind == "metric"
+    typed = "id,rater,annotator_type,score\na,gpt-4,Human,1\na,F1,metric,2\n"
+    assert [rater.kind for rater in read(tmp_path, typed).raters.values()] == ["metric", "human"]
+    words = read(tmp_path, typed.replace("Human", "native").replace("metric", "native"))
+    assert words.raters["gpt-4"].kind == "llm"  # words of another kind say nothing
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("pl.csv", "pl"),
+        ("ratings_pl.csv", "pl"),
+        ("Ratings-Polish.csv", "pl"),
+        ("polish_quality.csv", "und"),
+        ("by_id.csv", "und"),
+        ("compl.csv", "und"),
+    ],
+)
+def test_a_language_in_a_files_name_stands_at_its_end(name: str, language: str, tmp_path: Path) -> None:
+    assert read(tmp_path, HEAD + "a,x,1\na,y,2\n", name).languages == (language,)
+
+
+def test_no_note_is_longer_than_a_finding(tmp_path: Path) -> None:
+    header = ",".join(f"{'n' * 90}{place}" for place in range(9))
+    report = read(tmp_path, f"id,rater,score,{header}\na,x,1{',long text' * 9}\na,y,2{',text' * 9}\n").report
+    assert max(map(len, report)) == 300

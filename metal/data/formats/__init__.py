@@ -28,6 +28,7 @@ from metal.data.languages import find_language
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
+from metal.data.text import note
 from metal.errors import DataError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ class Draft:
         Raises DataError for the first fault.
         """
         parts = (self.card, self.criteria, self.sources, self.outputs, self.raters, self.facts)
-        return replace(assemble(*parts, where=Path(where), extra=self.extra), report=self.notes)
+        report = tuple(map(note, self.notes))
+        return replace(assemble(*parts, where=Path(where), extra=self.extra), report=report)
 
 
 @dataclass
@@ -211,13 +213,13 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     facts = draft.facts[draft.facts["rater"].isin([rater.rater for rater in kept])].reset_index(drop=True)
     for column in ("criterion", "rater"):
         facts[column] = facts[column].cat.remove_unused_categories()
-    note = f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
+    line = f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
     return replace(
         draft,
         criteria=tuple(c for c in draft.criteria if c.name in facts["criterion"].cat.categories),
         raters=kept,
         facts=facts,
-        notes=(*draft.notes, note),
+        notes=(*draft.notes, line),
     )
 
 

@@ -32,6 +32,7 @@ from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UsageError
 
 UNKNOWN_LANGUAGE = "und"  # BCP 47: undetermined
+WORDS = "am an as be id is it ml my no or os so to"  # ends of file names that are also codes of languages
 OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}) | {
     *PER_CRITERION,
     "reader",
@@ -170,9 +171,10 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
     if options.get("language"):
         tidy["language"] = options["language"]
     elif "language" not in tidy:
-        words = [word for word in re.split(r"[^a-z]+", where.stem.lower()) if len(word) > 4]
-        named = next((word for word in words if find_language(word)), "")
-        tidy["language"] = find_language(named) if named else UNKNOWN_LANGUAGE
+        word = re.split(r"[^a-z]+", where.name.split(".")[0].lower())[-1]  # polish_quality.csv is not in Polish
+        named = (len(word) == 2 and word not in WORDS.split()) or len(word) > 4
+        named = named and find_language(word) is not None
+        tidy["language"] = find_language(word) if named else UNKNOWN_LANGUAGE
         why = "by the file's name" if named else "unknown: no column for it"
         notes.append(f"language: {tidy['language'].iloc[0]}, {why} (`language`)")
 

@@ -25,6 +25,7 @@ MISSING = frozenset({"na", "n/a", "nan", "none", "null", "<na>", "-", "–", "�
 BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also those that nobody sees
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*[-–:=.)]?\s*([^\W\d_].*)")
 
 
@@ -104,7 +105,8 @@ class AnswerTexts:
     """The distinct answers of a criterion. numbers: of each, NaN for words and what is missing.
 
     words: spelled as most often, for each answer that is one; "" for others. missing: which stand for no answer.
-    percent: whether all were written with a percent sign.
+    percent: whether all were written with a percent sign. ambiguous: whether `1,500`, and nothing else that says which,
+    is 1.5 or 1500.
     """
 
     texts: tuple[str, ...]
@@ -113,6 +115,7 @@ class AnswerTexts:
     words: tuple[str, ...]
     missing: tuple[bool, ...]
     percent: bool = False
+    ambiguous: bool = False
 
     @property
     def in_words(self) -> dict[str, int]:
@@ -125,15 +128,20 @@ class AnswerTexts:
 
 
 def read_answers(
-    counted: Mapping[str, int], missing: Collection[str], say: Any, labels: Collection[str] = ()
+    counted: Mapping[str, int],
+    missing: Collection[str],
+    say: Any,
+    labels: Collection[str] = (),
+    highest: float | None = None,
 ) -> AnswerTexts:
     """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line on what was decided.
 
     labels: of levels that are known; they are answers, also where one stands for no answer elsewhere. So is `none`
-    beside words of an order that holds it (none < low < high).
+    beside words of an order that holds it (none < low < high). highest: the best or worst score, where it is known.
 
-    Decimal commas and percent signs are read where all answers fit; `2 Good` is the number 2 with its word. Words that
-    differ only in case, blanks or Unicode form are one.
+    Commas and percent signs are read where all answers fit; `2 Good` is the number 2 with its word. Where each comma
+    has three digits after it, `highest` decides whether it divides thousands. Words that differ only in case, blanks or
+    Unicode form are one.
     """
     texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
     answers = set(map(fold, labels))
@@ -148,11 +156,13 @@ def read_answers(
     if percent:
         say("percent signs left out")
         texts = [text.removesuffix("%").strip() for text in texts]
-    elif any(map(_WITH_COMMA.fullmatch, here)) and all(_WITH_COMMA.fullmatch(t) or _NUMBER.fullmatch(t) for t in here):
-        ambiguous = all(re.fullmatch(r"[+-]?\d{1,3},\d{3}", text) for text in here if "," in text)
-        if not ambiguous and not any("." in text for text in here):
-            say("decimal commas")
-            texts = [text.replace(",", ".") for text in texts]
+    commas = [text for text in here if _WITH_COMMA.fullmatch(text)]
+    three_digits = bool(commas) and all(map(_THOUSANDS.fullmatch, commas))
+    if commas and all("." not in text and (_WITH_COMMA.fullmatch(text) or _NUMBER.fullmatch(text)) for text in here):
+        thousands = three_digits and highest is not None and highest >= 1000
+        if not three_digits or highest is not None:
+            say("commas between thousands" if thousands else "decimal commas")
+        texts = [text.replace(",", "" if thousands else ".") for text in texts]
     numbers = [
         float(text) if not absent and _NUMBER.fullmatch(text) else math.nan
         for text, absent in zip(texts, gone, strict=True)
@@ -172,6 +182,7 @@ def read_answers(
         tuple(spelled.get(word, "") for word in folded),
         tuple(gone),
         percent,
+        three_digits and highest is None,
     )
 
 

@@ -172,8 +172,10 @@ def _scale_of(
     used = np.flatnonzero(counts)
     names = column.cat.categories.tolist()
     texts = {names[at]: int(counts[at]) for at in used.tolist()}
-    labels = [level.label for level in levels_from(chosen["levels"])] if chosen.get("levels") else []
-    answers = read_answers(texts, set(missing), say, labels)
+    levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
+    ends = _range(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
+    highest = max(map(abs, ends), default=None)
+    answers = read_answers(texts, set(missing), say, [level.label for level in levels], highest)
     gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
     if gone:
         listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
@@ -183,6 +185,11 @@ def _scale_of(
         at = used[answers.words.index(word)]
         return row_of(where, int(column.index[int((codes == at).argmax())]))
 
+    if answers.ambiguous:
+        comma = next(at for at, text in enumerate(texts) if "," in text)
+        place = row_of(where, int(column.index[int((codes == used[comma]).argmax())]))
+        problem = f"{[*texts][comma]!r} of {name} may have a decimal comma or stand for a thousand"
+        raise DataError(place, problem, f"Say the ends of the scale: `ranges={ {name: '1-5'} }`")
     if answers.in_words:
         scale, by_answer = _worded(name, answers, chosen, place_of, say)
     else:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
+from metal.data.records import KINDS
 from metal.data.tables.cells import MISSING, as_texts, fold, order_of, read_answers
 from metal.data.text import first_few
 from metal.errors import DataError, UsageError
@@ -30,7 +31,7 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "source": ("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
     "generator": ("generator", "system", "model", "sys", "systemid", "modelname"),
     "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "id"),
-    "kind": ("kind", "ratertype", "ratingtype", "raterkind"),
+    "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype"),
     "group": ("group", "ratergroup"),
     "reason": ("reason", "missingreason"),
     "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
@@ -52,7 +53,8 @@ _NO_ANSWERS = re.compile(
 )
 _RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
 MODEL = re.compile(
-    r"gpt|claude|gemini|palm-?2|llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
+    r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
+    r"llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
     r"\bllm|_llm\b|davinci|autoj|(^|_)model$|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,
 )
@@ -215,6 +217,12 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         repeats = frame[roles["text"]].notna().all() and frame[roles["text"]].duplicated().any()
         if repeats and frame[roles["output"]].nunique() == len(frame):
             del roles["output"]  # a number of the row
+    if (
+        "kind" in roles
+        and "kind" not in named
+        and not {fold(kind) for kind in as_texts(frame[roles["kind"]]).cat.categories} & {*KINDS}
+    ):
+        del roles["kind"]
     for role in ("criterion", "language", "output", "source", "generator"):
         texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
         if texts and (long_texts(role) or many(role)):
@@ -323,20 +331,27 @@ def _few_words(column: pd.Series) -> bool:
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
     halves: list[Callable[[str, str], tuple[str, str, str]]] = [str.partition, str.rpartition]
+    incomplete: set[tuple[AnswerColumn, ...]] = set()
     for gap in ("__", "_", ".", ":", "/", " ", "-"):
         for divide in halves:
             pairs = [(left, right) for left, middle, right in (divide(column, gap) for column in columns) if middle]
             left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-            complete = len(pairs) == len(columns) and len(left) * len(right) == len(columns)
-            if not complete or min(len(left), len(right)) < 1 or max(len(left), len(right)) == 1:
+            if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
                 continue
             raters_left = _raters_among(left) - _raters_among(right) >= 0
             raters, criteria = (0, 1) if raters_left else (1, 0)
-            if len({pair[raters] for pair in pairs}) > 1 and (len(left) > 1 < len(right) or _one_sided(left, right)):
-                return [
-                    AnswerColumn(column, pair[raters], "" if fold(pair[criteria]) in _ENDS else pair[criteria])
-                    for column, pair in zip(columns, pairs, strict=True)
-                ]
+            places = [
+                AnswerColumn(column, pair[raters], "" if fold(pair[criteria]) in _ENDS else pair[criteria])
+                for column, pair in zip(columns, pairs, strict=True)
+            ]
+            sides = left, right
+            if len(left) * len(right) > len(columns):
+                if _raters_among(sides[raters]) == 1 and any(map(_CRITERION.search, sides[criteria])):
+                    incomplete.add(tuple(places))
+            elif len(sides[raters]) > 1 and (len(sides[criteria]) > 1 or _one_sided(left, right)):
+                return places
+    if len(incomplete) == 1:  # some raters were not asked everything
+        return list(incomplete.pop())
     if all(_CRITERION.search(column) for column in columns):
         return [AnswerColumn(column, criterion=_without_end(column)) for column in columns]
     return [AnswerColumn(column, rater=column) for column in columns]
