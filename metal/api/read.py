@@ -45,7 +45,8 @@ def read(
         Pairs | None,
         Option(
             "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
-            "score, reply, reason, comment, text, source_text, reference; of pairs winner, first, second, shown.",
+            "score, reply, reason, comment, confidence, content, text, source_text, reference; of pairs winner, first, "
+            "second, shown.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
         ),

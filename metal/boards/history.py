@@ -22,7 +22,7 @@ import pandas as pd
 from metal.boards.ensemble import NAME
 from metal.data.dataset import Dataset, concat_facts, with_parts
 from metal.data.files import whole_text
-from metal.data.ratings import FACTS, tidy_facts
+from metal.data.ratings import facts_in, tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater
 from metal.errors import DataError, UnknownName, UsageError, nearest
 
@@ -144,7 +144,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
                 raise DataError(where, f"rater {rater.rater!r} is in the dataset", "Withdraw the submission")
             raters[rater.rater] = rater
             raters_since[rater.rater] = entry.version
-    parts = [base.ratings.loc[:, list(FACTS)]]
+    parts = [base.ratings.loc[:, facts_in(base.ratings)]]
     for submission in submissions:
         version, facts = submission.entry.version, submission.facts
         about = {name for name in outputs if outputs_since.get(name, version) <= version}
@@ -155,7 +155,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
             and raters_since.get(rater.rater, version) <= version
             and _same_metric(rater, raters[rater.rater])
         }
-        parts.append(facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), list(FACTS)])
+        parts.append(facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), facts_in(facts)])
     facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
     for name in ("output", "criterion", "rater"):  # names that do not occur are not categories

@@ -1,10 +1,10 @@
 """A dataset folder: read and checked as a whole, or refused; written as a whole, or not at all.
 
 dataset.toml     name, licence, citation, languages, criteria with their scales, counts
-sources.jsonl    source, language, text, title, references, tokens
+sources.jsonl    source, language, text, title, references, tokens, content
 outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
 raters.jsonl     rater, kind, group, and further facts about the rater
-ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
+ratings.parquet  output, criterion, rater, score, reason, comment, confidence if known (.csv and .jsonl are read too)
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Dataset:
 
         They do not depend on texts, nor on the order of ratings and outputs.
         """
-        facts = pd.util.hash_pandas_object(self.ratings.loc[:, list(ratings.FACTS)], index=False).to_numpy()
+        facts = pd.util.hash_pandas_object(self.ratings.loc[:, ratings.facts_in(self.ratings)], index=False).to_numpy()
         table = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
         outputs = pd.util.hash_pandas_object(table, index=False).to_numpy() if len(table) else np.array([])
         digest = hashlib.sha256(np.sort(facts).tobytes() + np.sort(outputs).tobytes())
@@ -316,8 +316,8 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
     tables = [table for table in tables if len(table)] or tables[:1]  # an empty table's categories have no type
-    for name in ratings.FACTS:
-        parts = [table[name] for table in tables]
+    for name in max(map(ratings.facts_in, tables), key=len):
+        parts = [table.get(name, pd.Series(np.nan, index=table.index)) for table in tables]
         if isinstance(parts[0].dtype, pd.CategoricalDtype):
             columns[name] = pd.api.types.union_categoricals(parts)
         else:

@@ -42,7 +42,7 @@ def _check_keys(record: dict[str, Any], where: str, required: tuple[str, ...], o
 
 def read_source(record: dict[str, Any], where: str) -> Source:
     """A line of sources.jsonl."""
-    _check_keys(record, where, ("source", "language"), ("text", "title", "references", "tokens"))
+    _check_keys(record, where, ("source", "language"), ("text", "title", "references", "tokens", "content"))
     return Source(**_checked(record, where))
 
 
@@ -59,7 +59,7 @@ def read_output(record: dict[str, Any], where: str) -> Output:
 def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
     """The fields of a source or an output; null stands for an empty one. Raises DataError for one of another type."""
     checked = dict(record)
-    for key in filter(checked.__contains__, ("text", "title", "note", "first", "second", "of", "condition")):
+    for key in filter(checked.__contains__, ("text", "title", "content", "note", "first", "second", "of", "condition")):
         if checked[key] is not None and not isinstance(checked[key], str):
             raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
         checked[key] = checked[key] or ""

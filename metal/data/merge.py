@@ -17,7 +17,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
-from metal.data.ratings import FACTS, off_scale, rating_keys
+from metal.data.ratings import facts_in, off_scale, rating_keys
 from metal.data.records import Output, Rater, Scale, Source
 from metal.data.text import first_few
 from metal.errors import DataError
@@ -86,7 +86,7 @@ def merge(
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
     raters = _raters(base, incoming)
-    facts = incoming.ratings.loc[:, list(FACTS)]
+    facts = incoming.ratings.loc[:, facts_in(incoming.ratings)]
     facts = facts[facts["output"].isin(list(met))].copy()
     facts["output"] = facts["output"].astype(object).map(met).astype("category")
     facts, astray = _on_our_scales(base, incoming, facts)
@@ -251,6 +251,7 @@ def _sources(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> li
             text=source.text or theirs[name].text,
             title=source.title or theirs[name].title,
             references=source.references or theirs[name].references,
+            content=source.content or theirs[name].content,
         )
         if name in theirs
         else source

@@ -1,8 +1,8 @@
 """The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
 
-On disk a rating is six facts (FACTS). In memory they are joined with facts about the output and the rater into the
-tidy table (COLUMNS): one row per rating, names as pandas categories, so that a million ratings take some tens of
-megabytes.
+On disk a rating is six facts (FACTS), and CONFIDENCE where there is one. In memory they are joined with facts about the
+output and the rater into the tidy table (COLUMNS): one row per rating, names as pandas categories, so that a million
+ratings take some tens of megabytes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from metal.data.text import plural
 from metal.errors import DataError, nearest
 
 FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
+CONFIDENCE = "confidence"  # the seventh, where any rating has one: the probability of the level that was answered
 COLUMNS = ("language", "source", "generator", "output", "criterion", "rater", "kind", "group", *FACTS[3:])
 
 FRAME = Path("DataFrame")  # what messages name in place of a file when ratings come from a DataFrame
@@ -29,6 +30,11 @@ UNANSWERED = -1
 NOT_ASKED = -2
 
 # ---------------------------------------------------------------- build
+
+
+def facts_in(table: pd.DataFrame) -> list[str]:
+    """The facts that a table of ratings has."""
+    return [*FACTS, *([CONFIDENCE] if CONFIDENCE in table else [])]
 
 
 def facts_from(ratings: Iterable[Rating]) -> pd.DataFrame:
@@ -55,6 +61,8 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
         facts["comment"] = comment.fillna("").astype("str")
     else:
         facts["comment"] = comment.astype(object).where(comment.notna(), "").astype("str")
+    if CONFIDENCE in frame and frame[CONFIDENCE].notna().any():
+        facts[CONFIDENCE] = frame[CONFIDENCE].reset_index(drop=True).astype(np.float64)
     return facts
 
 
@@ -100,7 +108,7 @@ def join(
 
     by_output = facts["output"].cat.codes.to_numpy()
     by_rater = facts["rater"].cat.codes.to_numpy()
-    table = facts.loc[:, list(FACTS)]
+    table = facts.loc[:, facts_in(facts)]
     for name in ("language", "source", "generator"):
         table[name] = _spread(
             [getattr(outputs[output], name) for output in facts["output"].cat.categories.tolist()], by_output
@@ -109,7 +117,7 @@ def join(
         table[name] = _spread(
             [getattr(raters[rater], name) for rater in facts["rater"].cat.categories.tolist()], by_rater
         )
-    return table.loc[:, list(COLUMNS)]
+    return table.loc[:, [*COLUMNS, *facts_in(facts)[len(FACTS) :]]]
 
 
 def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
@@ -143,6 +151,10 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             f"no score and no reason ({plural(len(silent), 'such row')})",
             "Say why in the column 'reason' (refused, unparsable, skipped, ...)",
         )
+    if CONFIDENCE in facts and (doubtful := no_probability(facts[CONFIDENCE])).any():
+        row = int(doubtful.argmax())
+        problem = f"confidence {facts[CONFIDENCE].iloc[row]:g} is no probability"
+        raise DataError(row_of(where, row), problem, "Write it from 0 to 1, or leave it out")
     codes = facts["criterion"].cat.codes.to_numpy()
     for code, name in enumerate(facts["criterion"].cat.categories):
         rows = np.flatnonzero((codes == code) & answered)
@@ -156,6 +168,11 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
                 f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})",
                 "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shifts=-1)`)",
             )
+
+
+def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which confidences are not from 0 to 1; a missing one is no fault."""
+    return np.asarray(column.notna() & ~column.between(0, 1))
 
 
 def off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:

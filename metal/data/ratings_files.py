@@ -1,4 +1,4 @@
-"""Ratings files: the six facts, read from .parquet, .csv or .jsonl and written as .parquet."""
+"""Ratings files: the facts of ratings, read from .parquet, .csv or .jsonl and written as .parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text
-from metal.data.ratings import FACTS, facts_from, row_of, tidy_facts
+from metal.data.ratings import CONFIDENCE, FACTS, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.errors import DataError, UsageError, nearest
 
@@ -31,6 +31,7 @@ _TYPES = {
     "comment": pa.string(),
 }
 _SCHEMA = pa.schema(list(_TYPES.items()))
+_TYPES[CONFIDENCE] = pa.float64()
 _NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
 
 
@@ -71,10 +72,10 @@ def read_facts(path: str | Path) -> pd.DataFrame:
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
-    unknown = [name for name in columns if name not in FACTS]
+    unknown = [name for name in columns if name not in _TYPES]
     missing = [name for name in REQUIRED_FACTS if name not in columns]
     if unknown:
-        problem = f"unknown column {unknown[0]!r}: {nearest(unknown[0], list(FACTS))}"
+        problem = f"unknown column {unknown[0]!r}: {nearest(unknown[0], list(_TYPES))}"
     elif missing:
         problem = f"no column {missing[0]!r} (columns found: {', '.join(columns)})"
     else:
@@ -195,7 +196,7 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
 
 
 def _jsonl_rows(path: Path) -> pa.Table:
-    columns: dict[str, list[Any]] = {name: [] for name in FACTS}
+    columns: dict[str, list[Any]] = {name: [] for name in _TYPES}
     for row, record in read_jsonl(path):
         if row == 0 or not record.keys() <= columns.keys() or not record.keys() >= set(REQUIRED_FACTS):
             _check_columns(path, list(record))
@@ -208,15 +209,17 @@ def _jsonl_rows(path: Path) -> pa.Table:
             columns[name].append(None if value in (None, "") else str(value))
         for name in ("reason", "comment"):
             columns[name].append(str(record.get(name) or ""))
+        confidence = record.get(CONFIDENCE)
+        columns[CONFIDENCE].append(None if confidence is None else _number(confidence, row_of(path, row), CONFIDENCE))
     return pa.table({name: pa.array(values, _TYPES[name]) for name, values in columns.items()})
 
 
-def _number(text: object, where: str) -> float:
+def _number(text: object, where: str, name: str = "score") -> float:
     try:
         return float(str(text))
     except ValueError:
         remedy = "Give level values; an unanswered rating has an empty score"
-        raise DataError(where, f"score {text!r} is not a number", remedy) from None
+        raise DataError(where, f"{name} {text!r} is not a number", remedy) from None
 
 
 def _cast(path: Path, table: pa.Table) -> pa.Table:
@@ -257,4 +260,6 @@ def write_facts(facts: pd.DataFrame, path: str | Path) -> None:
 
 
 def _arrow(facts: pd.DataFrame) -> pa.Table:
-    return pa.Table.from_pandas(facts.loc[:, list(FACTS)], preserve_index=False).cast(_SCHEMA)
+    names = facts_in(facts)
+    schema = pa.schema([(name, _TYPES[name]) for name in names])
+    return pa.Table.from_pandas(facts.loc[:, names], preserve_index=False).cast(schema)

@@ -167,7 +167,10 @@ METRIC_SCORE = Criterion("score", Scale("interval"), label="Score", question="Wh
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: of its text, if they were counted."""
+    """An input: passage, prompt, image, source segment. tokens: of its text, if they were counted.
+
+    content: what it says; the same for sources that are translations of each other.
+    """
 
     source: str
     language: str
@@ -175,6 +178,7 @@ class Source:
     title: str = ""
     references: tuple[str, ...] = ()
     tokens: int | None = None
+    content: str = ""
 
     def __post_init__(self) -> None:
         _named("source", self.source)

@@ -26,7 +26,7 @@ from metal.data.files import (
     whole_text,
     write_jsonl,
 )
-from metal.data.ratings import FACTS, tidy_facts
+from metal.data.ratings import FACTS, facts_in, tidy_facts
 from metal.data.ratings_files import find_ratings, write_facts
 from metal.data.records import METRIC_SCORE, Rater
 from metal.data.tables.files import read_frame
@@ -118,7 +118,7 @@ class DatasetFolder:
             theirs = now.raters.get(name)
             if theirs:
                 scores = self._beside(Scores(theirs, _of(now.ratings, name)), scores, now)
-            others = now.ratings.loc[~_rows(now.ratings, name), list(FACTS)]
+            others = now.ratings.loc[~_rows(now.ratings, name), facts_in(now.ratings)]
             facts = tidy_facts(concat_facts([others, scores.facts]))
             raters = {**now.raters, name: scores.rater}.values()
             self.dataset = with_parts(now, raters=raters, facts=facts, where=find_ratings(self.folder))

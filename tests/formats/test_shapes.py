@@ -363,3 +363,25 @@ def test_no_note_is_longer_than_a_finding(tmp_path: Path) -> None:
     header = ",".join(f"{'n' * 90}{place}" for place in range(9))
     report = read(tmp_path, f"id,rater,score,{header}\na,x,1{',long text' * 9}\na,y,2{',text' * 9}\n").report
     assert max(map(len, report)) == 300
+
+
+def test_one_id_in_several_languages_is_one_content_and_a_probability_is_kept(tmp_path: Path) -> None:
+    rows = "1,hi,x,1,.9\n1,sw,x,0,\n2,hi,x,1,1\n"
+    dataset = read(tmp_path, "source,lang,rater,score,confidence\n" + rows)
+    assert {name: source.content for name, source in dataset.sources.items()} == {"hi/1": "1", "sw/1": "1", "hi/2": "2"}
+    assert dataset.ratings["confidence"].fillna(-1).tolist() == [0.9, -1, 1]
+    dataset.save(tmp_path / "kept")
+    again = metal.read(tmp_path / "kept")
+    assert again.digest == dataset.digest
+    assert again.sources == dataset.sources
+    pd.testing.assert_frame_equal(again.ratings, dataset.ratings)
+    metal.export(again, to="jsonl", out=tmp_path / "out.jsonl")
+    exported = metal.read(tmp_path / "out.jsonl")
+    pd.testing.assert_series_equal(exported.ratings["confidence"], dataset.ratings["confidence"])
+    metal.read(tmp_path / "out.jsonl", into=tmp_path / "kept").save(tmp_path / "kept", update=True)
+    assert metal.read(tmp_path / "kept").ratings["confidence"].notna().sum() == 2
+    plain = read(tmp_path, "source,lang,rater,score,confidence\n" + rows.replace(".9", "sure"))
+    assert "confidence" not in plain.ratings
+    assert plain.digest == read(tmp_path, "source,lang,rater,score\n1,hi,x,1\n1,sw,x,0\n2,hi,x,1\n").digest
+    with pytest.raises(MetalError, match="row 2: confidence inf is no probability"):
+        read(tmp_path, "source,rater,score,p\n1,x,1,sure\n1,y,1,.5\n", columns={"confidence": "p"})

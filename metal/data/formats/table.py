@@ -22,7 +22,7 @@ from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_option
 from metal.data.languages import find_language
 from metal.data.ratings import FRAME, row_of, tidy_facts
 from metal.data.records import KINDS, Output, Rater, Source
-from metal.data.tables.cells import as_names, as_texts, conversation
+from metal.data.tables.cells import as_names, as_numbers, as_texts, conversation
 from metal.data.tables.files import read_frame
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
@@ -101,11 +101,15 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     criteria = read_scores(tidy, options, notes, where)
     if "reply" in tidy and "reader" in options:
         read_replies(tidy, criteria, options, notes, where)
+    if "confidence" in tidy:
+        tidy["confidence"] = as_numbers(tidy["confidence"])
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
     sources = [
-        Source(source, language, conversation(text), references=(reference,) if reference else ())
-        for source, language, text, reference in _first_rows(tidy, "source", "language", "source_text", "reference")
+        Source(source, language, conversation(text), references=(reference,) if reference else (), content=content)
+        for source, language, text, reference, content in _first_rows(
+            tidy, *("source", "language", "source_text", "reference", "content")
+        )
     ]
     chosen = "swapped" not in tidy  # a pair has no text of its own that could be rated again
     outputs = [
@@ -155,7 +159,9 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         )
         tidy["source"] = tidy["output"]
     elif _several(tidy, "source", "language"):
-        notes.append("the same sources occur in several languages: each is named LANGUAGE/SOURCE")
+        notes.append("the same sources occur in several languages: each is named LANGUAGE/SOURCE, its content SOURCE")
+        if "content" not in tidy:
+            tidy["content"] = tidy["source"]
         tidy["source"] = _joined(tidy["language"], tidy["source"])
     if "output" not in tidy:
         tidy["output"] = _joined(tidy["source"], tidy["generator"])

@@ -70,6 +70,13 @@ def as_texts(column: pd.Series) -> pd.Series:
     return as_texts(column.astype("category"))
 
 
+def as_numbers(column: pd.Series) -> pd.Series:
+    """The column as numbers; infinite where a cell is none, NaN where it is empty or stands for no answer."""
+    texts = as_texts(column).astype(object)
+    missing = texts.isna() | texts.map(lambda text: str(text).lower() in MISSING)
+    return pd.to_numeric(texts, errors="coerce").fillna(math.inf).mask(missing).astype(np.float64)
+
+
 def _is_missing(value: Any) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
 

@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
+from metal.data.ratings import no_probability
 from metal.data.records import KINDS
-from metal.data.tables.cells import MISSING, as_texts, fold, order_of, read_answers
+from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, order_of, read_answers
 from metal.data.text import first_few
 from metal.errors import DataError, UsageError
 
@@ -35,6 +36,8 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "group": ("group", "ratergroup"),
     "reason": ("reason", "missingreason"),
     "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
+    "confidence": ("confidence",),
+    "content": ("contentid",),
     "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
     "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext", "answer"),
     "source_text": ("sourcetext", "passage", "prompt", "article", "input", "messages", "conversation", "question"),
@@ -107,7 +110,8 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         places = _places_guessed(frame, roles, where)
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
     if len(places) > 1 or "winner" in roles:
-        roles.pop("reply", None)  # it does not say which of the answers, or which order, it is about
+        for role in ("reply", "confidence"):  # they do not say which of the answers, or which order, they are about
+            roles.pop(role, None)
     if patterns and "rater" in roles:  # so the columns are not people: what they hold is criteria
         places = [AnswerColumn(p.column, criterion=p.rater or p.criterion, comment=p.comment) for p in places]
     notes.append(_shape(roles, places))
@@ -217,12 +221,12 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         repeats = frame[roles["text"]].notna().all() and frame[roles["text"]].duplicated().any()
         if repeats and frame[roles["output"]].nunique() == len(frame):
             del roles["output"]  # a number of the row
-    if (
-        "kind" in roles
-        and "kind" not in named
-        and not {fold(kind) for kind in as_texts(frame[roles["kind"]]).cat.categories} & {*KINDS}
+    for role, misfit in (
+        ("kind", lambda column: not {fold(kind) for kind in as_texts(column).cat.categories} & {*KINDS}),
+        ("confidence", lambda column: no_probability(as_numbers(column)).any()),
     ):
-        del roles["kind"]
+        if role in roles and role not in named and misfit(frame[roles[role]]):
+            del roles[role]
     for role in ("criterion", "language", "output", "source", "generator"):
         texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
         if texts and (long_texts(role) or many(role)):
