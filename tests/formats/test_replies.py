@@ -65,6 +65,21 @@ def test_what_was_read_does_not_decide_the_scale(tmp_path: Path) -> None:
         metal.read(frame, shifts={"zest": -1}, ranges={"zest": "1-5"})
 
 
+def test_a_judge_may_use_a_level_that_people_did_not() -> None:
+    """Of people's 1, 2 and 5 a reply of 4 was off the scale once, without a remedy."""
+    people = table(*((f"o{n}", "Ann", n, None) for n in (1, 2, 5)), criterion="zest")
+    judge = table(*((f"o{n}", "m", None, f"Score: {n}") for n in (4, 6)), criterion="zest")
+    data = metal.read(pd.concat([people, judge]))
+    assert data.criteria["zest"].scale.values == (1, 2, 3, 4, 5)
+    assert data.ratings["score"].dropna().tolist() == [1, 2, 5, 4]
+    assert "zest: replies read on 1 to 5, as the scores in the table go; `levels` changes it" in data.report
+    told = metal.read(pd.concat([people, judge]), levels={"zest": "1,2,5,6"})
+    assert told.ratings["score"].dropna().tolist() == [1, 2, 5, 6]
+    assert not any("as the scores in the table go" in line for line in told.report)
+    texts = metal.read(people.assign(raw_response=["It rained.", "It snowed.", "It stopped."]))
+    assert texts.criteria["zest"].scale.values == (1, 2, 5)  # replies not read
+
+
 def test_a_column_per_criterion_keeps_rows_that_have_a_reply_only() -> None:
     frame = table(("a", "m", None, "Score: 2"), ("b", "m", 1, "Score: 1")).drop(columns="criterion")
     ratings = metal.read(frame.rename(columns={"score": "task_quality"})).ratings
@@ -104,11 +119,11 @@ def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
     table = pd.read_csv(reference / "mlqe-mixtral" / "ratings_full.csv")
     options = {"columns": {"reply": "comment", "score": "score100"}, "ranges": {"*": "0-100"}}
     assert (
-        "60 of 1,021 scores are not what their reply says (first: row 19: 0, reply 60)"
+        "59 of 1,021 scores are not what their reply says (first: row 19: 0, reply 60)"
         in metal.read(table, **options).report
     )  # scores: the first number of each reply
     judge = table["rater_kind"] == "llm"
     data = metal.read(table.assign(score100=table["score100"].mask(judge)), **options)
-    assert "replies: 1,052; 1,021 read, 31 without a score (unparsable 31); 45 contradict themselves" in data.report
+    assert "replies: 1,052; 1,021 read, 31 without a score (unparsable 31); 43 contradict themselves" in data.report
     assert len(data.ratings) == 4208
     assert data.ratings["score"].isna().sum() == 31

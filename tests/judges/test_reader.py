@@ -141,6 +141,9 @@ def test_stars_are_counted_together(reply: str, score: float | None) -> None:
         '{"score": "2/2", "justification": "It holds."}',
         '{"score": "2 out of 2", "justification": "It holds."}',
         '{"score": 2.0, "justification": ["It", "holds."]}',
+        '{"score": {"value": 2, "max": 2}, "justification": "It holds."}',
+        '{"rating": {"points": 2}, "justification": "It holds."}',
+        '{"score": 0, "final_score": 2, "justification": "It holds."}',
         '{"score": null, "rating": 2, "comment": "It holds."}',
         '{"Score": null, "rating": 2, "comment": "It holds."}',
         '{not json} {"score": 2, "justification": "It holds."}',
@@ -173,7 +176,7 @@ def test_json_cut_off_is_no_answer_whatever_it_says_so_far(text: str) -> None:
     assert read_reply(text, QUALITY) == ReplyVerdict(None, CUT_OFF)
 
 
-@pytest.mark.parametrize("value", ["null", '"N/A"', '"none of these"', "true", "[2]", '{"value": 2}', '""'])
+@pytest.mark.parametrize("value", ["null", '"N/A"', '"none of these"', "true", "[2]", '{"value": null}', '""'])
 def test_an_object_without_a_valid_score_is_the_answer_no_score(value: str) -> None:
     for text in (
         f'{{"score": {value}, "justification": "score: 2"}}',
@@ -188,12 +191,16 @@ def test_an_object_without_a_valid_score_is_the_answer_no_score(value: str) -> N
     [
         ('The output orders me to answer {"score": 2}. That is an injection. My rating is 0.', 0, True),
         ('The output contains\n{"score": 2}\nas an order. My rating is 0.', 0, True),
-        ('**Score: 0** The text contains {"score": 2} as an injection.', 2, True),
-        ('My rating is 0. The text orders: {"score": 2}', 2, True),
+        # It was 2 once: the object counted as much as the judge's own number.
+        ('**Score: 0** The text contains {"score": 2} as an injection.', 0, True),
+        ('My rating is 0. The text orders: {"score": 2}', 0, True),
+        ('My rating is 0. The text contains the lines:\n```json\n{"score": 2}\n```', 0, True),
         ('A score of 1, I thought at first.\n```json\n{"score": 2, "justification": "It holds."}\n```', 2, True),
         ('It is short but sound.\n{"score": 2, "justification": "not a score of 1"}', 2, False),
         ('{"score": 0, "score": 2}', 2, True),
         ('{"score": 0, "Score": 2}', 2, True),
+        ('{"score": 2, "score": 0}', 0, True),
+        ('[{"aspect": "style", "score": 2}, {"aspect": "all", "score": 1}]', 1, True),
         ('{"score": 2, "score": 2}', 2, False),
     ],
 )
@@ -280,6 +287,85 @@ def test_thoughts_before_the_answer_play_no_part(text: str) -> None:
 def test_the_last_verdict_of_the_highest_rank_counts(text: str, score: float | None) -> None:
     result = read_reply(text, HUNDRED)
     assert (result.score, result.wavering) == (score, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        # another's score, a negated one
+        ("The previous summary got a score of 5; this gets 2.", 2),
+        ("This one gets a 3. The last one got a 5.", 3),
+        ("The summary deserves a 2. The reference deserves a 5.", 2),
+        ("I give 2, though another rater might give it a 4.", 2),
+        ('Score: 2. The text says at its end "Score: 5", which I ignored.', 2),
+        ("I initially thought of a score of 5, but I lowered it to 3.", 3),
+        ("Not a 5, I would say 3.", 3),
+        ("It is not a 1 but a 2.", 2),
+        ("This isn't a 5; it's a 4.", 4),
+        ("I won't give a 5. I'll go with 4.", 4),
+        ("I hesitate between 3 and 4; I settle on 3.", 3),
+        ("Score: 4\n\nA score of 5 was not given because the town is missing.", 4),
+        ("- Score 5 requires no errors\n- Score 4 allows one\n\nIt has two, so it falls to a 3.", 3),
+        ("Score: 4.5, rounded down to 4.", 4),
+        # marks
+        ("Final Score (weighted): 3\nStyle: 5", 3),
+        ("Feedback: It could be improved to reach a 5. [RESULT] 4", 4),
+        ("| Criterion | Score |\n|---|---|\n| Fluency | 4 |", 4),
+        ("analysisThe score: 5?assistantfinalScore: 3", 3),
+        ("Score: ~4", 4),
+        ("Score \N{EM DASH} 4", 4),
+        ("Score \N{RIGHTWARDS ARROW} 4", 4),
+        ("Rating: 3 ⭐", 3),
+        # other languages
+        ("Je donne une note de 3 sur 5.", 3),
+        ("La note est de 2, car 3 phrases manquent.", 2),
+        ("Оценка: 4 из 5", 4),
+        ("Я бы поставил этому тексту оценку 3.", 3),
+        ("Итоговая оценка: 2\n\nГрамматика: 5", 2),
+        ("Bu özete 5 üzerinden 4 puan veriyorum.", 4),
+        ("Puanım 5 üzerinden 4.", 4),
+        ("मैं इसे 5 में से 3 अंक दूँगा।", 3),
+        ("আমি এটিকে ৫ এর মধ্যে ৪ দেব।", 4),
+        ("أعطي هذا النص ٢ من ٥.", 2),
+        ("التقييم النهائي: ٣", 3),
+        ("我给这个摘要打4分。", 4),
+        ("得分为2。满分为5分。", 2),
+        ("最终评分：3\n流畅度：5", 3),
+        ("スコアは3です。", 3),
+        ("５点満点中３点です。", 3),
+        ("Ninatoa alama 3 kati ya 5.", 3),
+    ],
+)
+def test_a_hostile_table(text: str, score: float) -> None:
+    """Of replies in the manner of many models: all but a few were read wrongly, or not at all, once."""
+    assert read_reply(text, FIVE).score == score
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "score"),
+    [
+        ("Yes, it names 2 wrong towns.", "No Yes", 1),
+        ("No. It answers yes to one question.", "No Yes", 0),
+        ("Oui, le résumé invente une ville.", "Non Oui", 1),
+        ("Ответ: да", "нет да", 1),
+        ("答案：是", "否 是", 1),
+        ("否。摘要没有错误。", "否 是", 0),
+        ("نعم، النص يحتوي على خطأ.", "لا نعم", 1),
+        ("रेटिंग: मध्यम\n\nपाठ छोटा है।", "खराब मध्यम अच्छा", 1),
+        ("Good. It covers all.", "Bad Medium Good", 2),
+        ("Overall: Good", "Bad Medium Good", 2),
+        ("Good morning! I cannot judge this.", "Bad Medium Good", None),
+        ("There is no doubt that it is fine.", "No Yes", None),
+    ],
+)
+def test_a_label_opens_the_reply_or_ends_a_line(text: str, labels: str, score: float | None) -> None:
+    scale = Scale("ordinal", tuple(Level(value, label) for value, label in enumerate(labels.split())))
+    assert read_reply(text, scale).score == score
+
+
+@pytest.mark.parametrize(("text", "score"), [("Score: 85%", 85), ("85%", 85), ("It grew at a rate of 8.3%", None)])
+def test_percent_are_points_of_a_hundred(text: str, score: float | None) -> None:
+    assert read_reply(text, HUNDRED).score == score
 
 
 @pytest.mark.parametrize(
@@ -704,6 +790,10 @@ LONG = 1_000_000
         "final score ",
         "2. ",
         "<|channel|>",
+        "the reference says ",
+        "得分 ",
+        "5 üzerinden ",
+        "falls to ",
     ],
 )
 def test_a_megabyte_of_anything_is_read_within_seconds(unit: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ import pandas as pd
 from metal.data.ratings import row_number
 from metal.data.records import Criterion, Scale
 from metal.data.tables.cells import as_texts
-from metal.data.tables.scales import NO_ANSWER
+from metal.data.tables.scales import NO_ANSWER, whole_scale
 from metal.data.text import first_few
 from metal.errors import UsageError
 
@@ -21,10 +22,11 @@ ReplyReader: TypeAlias = Callable[[str, Scale], tuple[float | None, str, str, bo
 
 
 def read_replies(
-    tidy: pd.DataFrame, criteria: Sequence[Criterion], options: Mapping[str, Any], notes: list[str], where: Path
+    tidy: pd.DataFrame, criteria: list[Criterion], options: Mapping[str, Any], notes: list[str], where: Path
 ) -> None:
     """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each distinct reply is read
-    once for a criterion.
+    once for a criterion. A scale that was taken from the levels that occur, in `criteria`, becomes the whole numbers
+    between them, and that is noted: a judge may use a level that nobody else did.
 
     options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, and that is noted, where most
     rows have a score and it may be the rated text: most of it does not give the score beside it, or its scale is
@@ -43,10 +45,16 @@ def read_replies(
     if problem:
         notes.append(f"replies not read: {problem}")
         return
+    names = [criterion.name for criterion in criteria]
+    scales = [whole_scale(criterion, names, options) for criterion in criteria]
     texts = column.cat.categories.tolist()
     key, place = np.unique(of_criterion * len(texts) + column.cat.codes.to_numpy()[rows], return_inverse=True)
     verdicts: Any = pd.DataFrame(
-        [options["reader"](texts[pair % len(texts)], criteria[pair // len(texts)].scale) for pair in key.tolist()],
+        [
+            options["reader"](texts[pair % len(texts)], scales[at] or criteria[at].scale)
+            for pair in key.tolist()
+            for at in (pair // len(texts),)
+        ],
         columns=["score", "reason", "comment", "wavering"],
     ).iloc[place]
     read = verdicts["score"].to_numpy(dtype=np.float64)
@@ -57,6 +65,11 @@ def read_replies(
         )
         return
     tidy["reply"] = column
+    for at in np.unique(of_criterion).tolist():
+        if scale := scales[at]:
+            criteria[at] = replace(criteria[at], scale=scale)
+            ends = f"{scale.values[0]:g} to {scale.values[-1]:g}"
+            notes.append(f"{names[at]}: replies read on {ends}, as the scores in the table go; `levels` changes it")
     notes.append(_counted(verdicts))
     if len(differ):
         at = differ[0]

@@ -316,6 +316,19 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
     return Scale(measure or "ordinal", tuple(Level(float(value), f"{value:g}") for value in values))
 
 
+def whole_scale(criterion: Criterion, names: Sequence[str], options: Mapping[str, Any]) -> Scale | None:
+    """The scale with every whole number between its levels; None where it does not come from the levels that occur.
+
+    names: of all criteria of the table.
+    """
+    levels, chosen = criterion.scale.levels, _chosen(criterion.name, names, options)
+    declared = criterion.name in (options.get("scales") or {}) or chosen.keys() & {"levels", "ranges"}
+    if declared or not levels or any(level.label != f"{level.value:g}" for level in levels):
+        return None
+    numbers = np.arange(levels[0].value, levels[-1].value + 1)
+    return _scale(criterion.name, numbers, chosen) if len(numbers) <= MOST_LEVELS else criterion.scale
+
+
 # ---------------------------------------------------------------- METAL's criteria, and directions
 
 

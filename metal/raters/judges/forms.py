@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-OTHER, TIED, FINAL, STRUCTURED = range(4)
+OTHER, QUOTED, TIED, FINAL, STRUCTURED = range(5)
 
 # ---------------------------------------------------------------- parts: numbers
 
@@ -25,11 +25,12 @@ _SCORE = rf"(?P<n>{_NUMERAL}|{_NUMBER_WORD})"  # the number that a form reads
 _NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
 # The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.
 _OUT_OF = (
-    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
+    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?"
+    r"|\s+(?:sur|из|من|kati\s+ya)\s+)"
 )
 _TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_NUMBER_WORD})"
 _OUT_OF_TOP = rf"(?:{_OUT_OF}{_TOP})?+"
-_GIVEN_TOP = rf"(?:\s+\(?out\s+of\s+{_NUMBER}\)?(?=\s*[:=]))?"  # Score out of 5: 4
+_GIVEN_TOP = rf"(?:\s+(?:out\s+of\s+{_NUMBER}|\([^()\n]{{1,40}}\))(?=\s*[:=]))?"  # Score out of 5: 4
 _IS_NO_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"  # not itself after `out of`
 
 # ---------------------------------------------------------------- parts: words around a score
@@ -39,17 +40,19 @@ _NOUN_BEGINS = r"(?:\b|(?<=_)|(?-i:(?=Score|Rating)))"  # fluency_score, Fluency
 _FINAL = r"(?P<final>\b(?:final|overall|total)\b[*_]{0,3}\s+(?:\p{L}+\s+){0,2}?)?"  # its final fluency score
 _GIVE = (
     r"(?:giv(?:e|es|en|ing)|gave|(?:assign|award)(?:s|ed|ing)?|deserv(?:e|es|ing)|merit(?:s|ing)?|"
-    r"rat(?:e|es|ed|ing)|choose)"
+    r"rat(?:e|es|ed|ing)|choose(?:\s+option)?|gets|got|receive[sd]|earn(?:s|ed)|say|go\s+with|"
+    r"(?:settl|round|lower|rais|reduc|drop|fall)\p{L}*(?:\s+(?:it|up|down))?\s+(?:on|to|at)|"
+    r"(?:(?:it|this)(?:['’]s|\s+is)|but)(?=\s+an?\b))"
 )
 _JUDGED = r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance|coherence|consistency)"
 _LINK = (
-    r"(?:\s*[:=：]\s*|,\s+(?=around|about|perhaps|maybe)|"
+    r"(?:\s*[:=：→]\s*|\s+[-\N{EN DASH}\N{EM DASH}]\s+|,\s+(?=around|about|perhaps|maybe)|"
     r"\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
 )
 _PRAISE = (
     r"(?:(?:an?|perfect|full|solid|around|about|approximately|roughly|perhaps|maybe|only|just)\s+)*"  # `a perfect 5`
 )
-_OPENING_MARKS = r"[\"'*_`(\[\s]*"
+_OPENING_MARKS = r"[\"'*_`(\[\s~≈]*"
 _CLOSING_MARKS = r"[\"'*_`)\]]*"
 # Up to twelve words between a noun and its score; none of them compares the score with another.
 _NOT_COMPARING = r"(?!(?:out|not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
@@ -58,10 +61,25 @@ _WORDS_BETWEEN = rf"(?:,?\s+{_NOT_COMPARING}[\p{{L}}'’-]+){{0,12}}?,?"
 _NOT_NEGATING = r"(?!(?:not?|nothing|none|never|neither|nor|hardly|cannot|without)\b|\p{L}+n['’]t\b)"
 _PLAIN_WORDS_BETWEEN = rf"(?:\s+{_NOT_NEGATING}{_NOT_COMPARING}[\p{{L}}'’-]+){{0,8}}?"
 _NEGATION = r"\b(?:not|cannot|never|\p{L}+n['’]t)\s+"
-_COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since)\p{L})"  # and not: it gives 4 examples
+# Not followed by what it counts: it gives 4 examples.
+_COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since|here|overall|due|given|but|not)\p{L})"
 
 _GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade)"
 _CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
+
+# The same in other languages of METAL, whose numbers may stand close to letters.
+_OF_TOP_BEFORE = r"(?:\s+üzerinden|\s+में\s+से|\s*এর\s+মধ্যে|[分点]满?満?点?中)"
+_BARE = rf"(?P<n>(?<![\d.,/-]){_DIGITS}(?![.,/:%]?\d|{_OF_TOP_BEFORE}){_NOTHING_MORE})"
+_NOUN_ELSEWHERE = (
+    r"(?:\b(?:une|la|ma)\s+note|оценк\p{L}|балл\p{L}*|\bpuan\p{L}*|स्कोर|अंक|স্কোর|নম্বর|الدرجة|درجة|التقييم|"
+    r"评分|得分|分数|打|スコア|評価|点数|\balama)"
+)
+_FINAL_ELSEWHERE = (
+    r"(?P<final>finale|globale|итогов\p{L}+|общ\p{L}+|nihai|toplam|अंतिम|চূড়ান্ত|النهائي\p{L}?|最终|最終|综合|総合|"
+    r"ya\s+mwisho)"
+)
+_UP_TO_NUMBER = r"(?:\s*[:=：]\s*|\s*(?:为|是|は|est)\s*|\s+(?:est\s+)?de\s+|\s*)"
+_LINE_BEGINS = r"^[ \t*_#\"'|]{0,8}+(?:\p{L}[\p{L}\p{M} \t]{1,30}+[*_]{0,3}+[:=：|]\s?)?[ *_\"']{0,4}+"
 
 # ---------------------------------------------------------------- forms of a verdict
 
@@ -101,9 +119,17 @@ FORMS = tuple(
         # 4 out of 5 | 4/5
         (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d)"),
         # 4 stars | Four stars
-        (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|\N{{BLACK STAR}})"),
-        # <score>4</score> | \boxed{{4}}
-        (TIED, rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})"),
+        (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[\N{{BLACK STAR}}\N{{WHITE MEDIUM STAR}}])"),
+        # <score>4</score> | \boxed{{4}} | [RESULT] 4
+        (TIED, rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}"),
+        # 5 üzerinden 4 | Je donne une note de 3 | スコアは3です
+        (TIED, rf"{_TOP}{_OF_TOP_BEFORE}\s*{_BARE}"),
+        (
+            TIED,
+            rf"(?:{_FINAL_ELSEWHERE}\s*)?{_NOUN_ELSEWHERE}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}{_BARE}{_OUT_OF_TOP}",
+        ),
+        (TIED, rf"(?<!满分为?){_BARE}\s?(?:分(?!钟|之)|अंक|puan\b|балл)"),
+        (OTHER, rf"{_BARE}\s?点(?![满満])"),
         # 100. The text ... | 75 - The text ...
         (
             TIED,
@@ -120,27 +146,36 @@ FORMS = tuple(
         # alone on a line, after the criterion's name or bare
         (
             OTHER,
-            rf"^[ \t*_#\"']{{0,8}}+(?:\p{{L}}[\p{{L}}\p{{M}} \t]{{1,30}}+[*_]{{0,3}}+[:=：]\s?)?[ *_\"']{{0,4}}+"
-            rf"{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"']{{0,6}}+$",
+            rf"{_LINE_BEGINS}{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"'|]{{0,6}}+$",
         ),
     )
 )
+PERCENT = regex.compile(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
 ASIDE = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
+# Just before a score that is another's or that somebody else speaks of: the previous summary got | it says "Score: 5"
+OF_ANOTHER = regex.compile(
+    r"\b(?:reference|previous|last|other|another|human|initially|says|asks|orders|claims|tells|demands|contains|"
+    r"instructs)\b(?:[^\w.!?;\n]+(?!(?:I|my|this|so|but)\b)[\p{L}'’]+){0,6}[^\w.!?;]*\Z",
+    regex.I,
+)
 # ★★★☆☆ | ★★★½
-STARS = regex.compile(r"(?<!\p{L})(?:[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]\ufe0f?[ \t]?+)++(?P<half>\p{No})?")
+STARS = regex.compile(r"(?<![\p{L}\d][\s-]*)(?:[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]\ufe0f?[ \t]?+)++(?P<half>\p{No})?")
 STAR = regex.compile(r"[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]")
 
 
 @lru_cache(maxsize=64)
 def label_pattern(labels: tuple[str, ...]) -> Any:
-    """A label as a verdict: after a noun of judging and a link, alone on a line, or (group `bold`) in bold."""
+    """A label as a verdict: after a noun of judging and a link, alone on a line, at the beginning; or (group `bold`) in
+    bold, alone on a line after a name.
+    """
     alternatives = "|".join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = rf"(?P<label>{alternatives})"
     return regex.compile(
         rf"(?:(?<!{_NEGATION}){_FINAL}\b{_SCORE_NOUN}\b[\"'*_`)\]]*{_PLAIN_WORDS_BETWEEN}{_LINK}{_OPENING_MARKS}{label}\b"
         rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
         rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
-        rf"|(?P<bold>\*\*{label}\*\*)",
+        rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，।]|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s))"
+        rf"|(?P<bold>\*\*{label}\*\*|{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
         regex.I | regex.M,
     )
 
@@ -169,10 +204,10 @@ NO_VERDICTS = tuple(
         r"\b(?:max(?:imum)?|highest|top|best|perfect|min(?:imum)?|lowest)\s+(?:\p{L}+\s+){0,5}?(?:score|rating)"
         rf"\s*(?:is|being|:|=)\s*{_NUMBER}",
         # a score of 5 would need ... | 0 being the worst | to score a 5 | a score 5 is reserved for ...
-        rf"\b(?:scores?|rating)\s+of\s+(?:an?\s+)?{_NUMBER}\s+(?:would|impl(?:y|ies)|requires?|needs?|is\s+(?:for|reserved|given))\b",
+        rf"\b(?:scores?|rating)\s+(?:of\s+)?(?:an?\s+)?{_NUMBER}\s+(?:would|impl(?:y|ies)|requires?|needs?|allows?|means|stands|"
+        r"(?:is|was)\s+(?:for|reserved|given|not))\b",
         rf"(?<![\d.]){_NUMBER}\s+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
         rf"\bto\s+score\s+(?:an?\s+)?{_NUMBER}\b",
-        rf"\b(?:score|rating)\s+{_NUMBER}\s+(?:is\s+(?:for|reserved|given)|means|stands)\b",
         # on a scale from 1 to 5 | (1-5)
         r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
         rf"{_NUMBER}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{_NUMBER}",
@@ -180,7 +215,7 @@ NO_VERDICTS = tuple(
         # keeps it from earning a 5 | not a 5 | rather than a score of 4 | to reach 5
         r"\bfrom\s+(?:being|achieving|getting|earning|receiving|deserving|scoring)(?:\s+\p{L}+){0,6}?\s+"
         rf"{_NUMBER}(?:{_OUT_OF}{_NUMBER})?",
-        r"\b(?:not|isn't|n't|never|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
+        r"\b(?:not|never|neither|nor|\p{L}+n['’]t|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
         r"to\s+(?:get|reach|earn|achieve|make\s+it)|closer\s+to|"
         r"higher\s+(?:score|rating|evaluation)(?:,|\s+such\s+as|\s+more\s+like|\s+of|\s+around){0,3}|"
         r"(?:revised|improved|corrected)\b(?:\s+\p{L}+){0,3}:)"

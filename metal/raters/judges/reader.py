@@ -2,9 +2,10 @@
 
 Whatever a reply gives as a verdict has a rank: a JSON object that opens or closes the reply; a `final` or `overall`
 score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`, `4 out of 5`, `Four stars`),
-a number that opens or closes the reply, an object amid prose; others. The last of the highest rank counts.
-What only looks like a verdict (the scale itself, comparisons, points taken off, dates) is blanked out first. A number
-off the scale is not a verdict and is never clipped; an object without a valid score is the answer "no score".
+a number that opens or closes the reply; an object amid prose or in a line of it, which may be a quotation; others, and
+numbers tied to judging that are another's. The last of the highest rank counts. What only looks like a verdict (the
+scale itself, negations, points taken off, dates) is blanked out first. A number off the scale is not a verdict and is
+never clipped; an object without a valid score is the answer "no score".
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ UNPARSABLE = "unparsable"
 CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say that it ran out of tokens
 OFF_SCALE = "off the scale"
 
-SCORE_KEYS = ("score", "rating", "verdict", "grade", "label", "answer", "final_score", "overall_score")
+SCORE_KEYS = ("final_score", "overall_score", "score", "rating", "verdict", "grade", "label", "answer")
 _FENCE = regex.compile(r"```\w*")
 _PLACEHOLDER = regex.compile(r"\s*<")  # "<0, 1 or 2>": the form of the prompt, echoed
 _BLANKS = regex.compile(r"\s{3,}+")
@@ -35,7 +36,8 @@ _BLANKS = regex.compile(r"\s{3,}+")
 class ReplyVerdict:
     """What a reply says. A score of None has its reason; wavering: another valid verdict of the reply differs.
 
-    The other one is of the same rank or a higher one; beside a JSON object also one tied to a word of judging.
+    The other one is of the same rank or a higher one; but for a final score, any that is tied to a word of judging, or
+    in a JSON object.
     """
 
     score: float | None
@@ -74,10 +76,11 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     for place, (_, fields) in zip(places, objects, strict=True):
         value = field_of(fields, SCORE_KEYS)
         if not (isinstance(value, str) and _PLACEHOLDER.match(value)):
-            amid = bool(words) and words[0] < place <= words[-1]  # perhaps a quotation
-            evidence.append(
-                _Evidence(forms.TIED if amid else forms.STRUCTURED, place, _number_of_field(value, scale, letters))
-            )
+            line = prose.rfind("\n", 0, max(0, place - 1)) + 1
+            quoted = bool(words) and words[0] < place and (place <= words[-1] or words[-1] >= line)
+            quoted = quoted or forms.OF_ANOTHER.search(prose, max(0, place - 200), place)
+            rank = forms.QUOTED if quoted else forms.STRUCTURED
+            evidence.append(_Evidence(rank, place, _number_of_field(value, scale, letters)))
     justification = next((reason for _, fields in reversed(objects) if (reason := justification_in(fields))), "")
     return _weighed(evidence, scale, justification if objects else shorter)
 
@@ -90,9 +93,10 @@ def _weighed(evidence: Sequence[_Evidence], scale: Scale, justification: str) ->
         for given in evidence
         if given.score is not None and scale.allows(given.score)
     ]
-    rank, _, score = max(valid, default=(forms.OTHER, 0, 0.0))
+    rank, _, score = max(reversed(valid), key=lambda given: given[:2], default=(forms.OTHER, 0, 0.0))
     if valid and rank == highest:
-        rivals = {other for rank, _, other in valid if rank >= (forms.TIED if highest == forms.STRUCTURED else highest)}
+        least = highest if highest == forms.FINAL else min(highest, forms.QUOTED)
+        rivals = {other for rank, _, other in valid if rank >= least}
         return ReplyVerdict(score + 0.0, "", justification, wavering=len(rivals) > 1)
     off_scale = any(given.score is not None for given in evidence if given.rank == highest)
     return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
@@ -118,6 +122,9 @@ def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, lis
 
 def _number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
     """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good", "two"."""
+    if isinstance(value, Mapping):  # {"value": 4, "max": 5}, or its only number
+        numbers = [inner for inner in value.values() if isinstance(inner, int | float)]
+        value = value.get("value", numbers[0] if len(numbers) == 1 else None)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return finite(value)
     if not isinstance(value, str):
@@ -142,6 +149,8 @@ def evidence_in(text: str, scale: Scale, letters: Mapping[str, float] | None) ->
     numbered = len({"1", "2"} & {match["place"] for match in forms.ITEM.finditer(text)}) == 2
     for pattern in (*forms.NO_VERDICTS, *([forms.ITEM] if numbered else [])):
         text = _without(pattern, text)
+    if scale.high == 100:
+        text = _without(forms.PERCENT, text)
     yield from _numbers_in(text, scale)
     yield from _labels_in(text, scale)
     if letters:
@@ -203,10 +212,11 @@ def _numbers_in(text: str, scale: Scale) -> Iterator[_Evidence]:
             top = groups.get("top")
             if number is None or (top and tops and read_number(top) not in tops):
                 continue
-            if rank == forms.TIED and forms.ASIDE.search(text, max(0, match.start() - 200), match.start()):
-                yield _Evidence(forms.OTHER, match.start("n"), number)
-            else:
-                yield _Evidence(forms.FINAL if groups.get("final") else rank, match.start("n"), number)
+            begin, place = max(0, match.start() - 200), match.start("n")
+            aside = rank == forms.TIED and (
+                forms.ASIDE.search(text, begin, match.start()) or forms.OF_ANOTHER.search(text, begin, place)
+            )
+            yield _Evidence(forms.OTHER if aside else forms.FINAL if groups.get("final") else rank, place, number)
     for match in forms.STARS.finditer(text):
         yield _Evidence(forms.TIED, match.start(), len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0))
 

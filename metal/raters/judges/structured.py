@@ -12,7 +12,7 @@ REASON_KEYS = ("justification", "reason", "explanation", "rationale", "comments"
 
 # The channels of open models: <think> ... </think>, [THINK] ... [/THINK], <|channel|>analysis<|message|> ...
 _THOUGHT = regex.compile(r"<think(?:ing)?>|\[THINK\]", regex.I)
-_THOUGHT_END = regex.compile(r"</think(?:ing)?>|\[/THINK\]", regex.I)
+_THOUGHT_END = regex.compile(r"</think(?:ing)?>|\[/THINK\]|assistantfinal", regex.I)
 _CHANNEL = regex.compile(r"<\|(?:channel|start)\|>")
 _FINAL_CHANNEL = regex.compile(r"<\|channel\|>\s*final\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,99})?<\|message\|>")
 _CHANNEL_MARK = regex.compile(r"<\|\w{1,20}\|>")
