@@ -89,6 +89,48 @@ def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
     assert verdicts["gpt-4"] != "as good as a person"
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("response_a", "response_b"), ("answer_1", "answer_2"), ("output_a", "output_b"), ("chosen", "rejected")],
+)
+def test_two_texts_and_no_ids(first: str, second: str) -> None:
+    """Three people on two pairs of texts, of which the second is the first the other way round for A3."""
+    rows = [
+        ("Name a color", "red", "a dog", "1", "A1"),
+        ("Name a color", "red", "a dog", "1", "A2"),
+        ("Name a color", "a dog", "red", "2", "A3"),
+        ("Name a fruit", "fig", "plum", "tie", "A1"),
+    ]
+    frame = pd.DataFrame(rows, columns=["prompt", first, second, "winner", "annotator"])
+    if first == "chosen":
+        frame.loc[2, [first, second]] = ["red", "a dog"]
+        frame = frame.drop(columns="winner").drop(index=3)
+    dataset = metal.read(frame)
+    pairs = {output.of or output.output for output in dataset.outputs.values()}
+    sources = {source.text for source in dataset.sources.values()}
+    by_pair = one_item_per_pair(dataset).ratings
+    color = by_pair[by_pair["source"] == dataset.ratings["source"].iloc[0]]["score"]
+    assert color.nunique() == 1
+    assert color.iloc[0] in (0, 1)
+    assert {rater.kind for rater in dataset.raters.values()} == {"human"}
+    assert "pairs: who wrote the two is not known; they are told apart by their texts" in dataset.report
+    if first == "chosen":
+        assert len(dataset.outputs) == 1  # the order in which they were shown is not known
+        assert set(metal.read(frame.drop(columns="annotator").drop_duplicates()).raters) == {"people"}
+    else:
+        assert (len(pairs), len(dataset.outputs), sources) == (2, 3, {"Name a color", "Name a fruit"})
+        text = next(iter(dataset.outputs.values())).text
+        assert text in ("first:\nred\n\nsecond:\na dog", "first:\na dog\n\nsecond:\nred",
+                        "first:\nfig\n\nsecond:\nplum", "first:\nplum\n\nsecond:\nfig")  # fmt: skip
+
+
+@pytest.mark.reference
+def test_llmbar_by_its_path_alone(reference: Path) -> None:
+    dataset = metal.read(reference / "llmbar-pairwise" / "items.csv")
+    assert (len(dataset.ratings), len(dataset.sources), set(dataset.raters)) == (419, 418, {"people"})
+    assert set(dataset.ratings["score"]) == {0, 1}
+
+
 @pytest.mark.reference
 def test_llmbar(reference: Path) -> None:
     """Consistency as counted by pandas alone: GPT-4 without rules answers 382 of 419 pairs alike in both orders."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +179,28 @@ def test_a_criterion_that_is_good_where_all_others_are_bad() -> None:
     assert "opposite-criterion" not in codes
 
 
-def test_conversations_and_texts_for_ids(tmp_path: Path) -> None:
-    turns = '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}]'
-    dataset = read(tmp_path, f'[{{"messages": {turns}, "A1": 1, "A2": 2, "gpt-4": 1}}]', "chats_hindi.json")
-    assert next(iter(dataset.sources.values())).text == "user: Hi\n\nassistant: Yo"
+@pytest.mark.parametrize("keys", [("role", "content", "user", "assistant"), ("from", "value", "human", "gpt")])
+def test_conversations_and_texts_for_ids(keys: tuple[str, ...], tmp_path: Path) -> None:
+    """The last turn is what was rated, unless a column holds it: before, it was a part of the source."""
+    who, said, person, model = keys
+    turns = [{who: person, said: "Hi"}, {who: model, said: "Yo"}, {who: person, said: "Bye"}, {who: model, said: "Ok"}]
+    column = "messages" if who == "role" else "conversations"
+    row = {column: turns, "A1": 1, "A2": 2, "gpt-4": 1}
+    dataset = read(tmp_path, json.dumps([row]), "chats_hindi.json")
+    before = "user: Hi\n\nassistant: Yo\n\nuser: Bye"
+    assert [source.text for source in dataset.sources.values()] == [before]
+    assert [output.text for output in dataset.outputs.values()] == ["Ok"]
     assert dataset.languages == ("hi",)
-    assert "no column for ids: sources and outputs are told apart by source_text" in dataset.report
+    assert "no column for ids: sources and outputs are told apart by source_text and text" in dataset.report
+    assert "conversations: the assistant's last turn is the output, what stands before it the source" in dataset.report
+    frame = pd.DataFrame([row])
+    assert metal.read(frame).sources.keys() == dataset.sources.keys()
+    own = metal.read(frame.assign(response="Fine"))
+    assert next(iter(own.outputs.values())).text == "Fine"
+    assert next(iter(own.sources.values())).text == before + "\n\nassistant: Ok"
+    assert any("all of each is the source" in line for line in own.report)
+    unanswered = read(tmp_path, json.dumps([row | {column: turns[:3]}]), "open.json")
+    assert next(iter(unanswered.sources.values())).text == before
 
 
 def test_one_id_under_several_systems_or_languages_is_the_source(tmp_path: Path) -> None:

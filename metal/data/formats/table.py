@@ -6,7 +6,6 @@ options. Work is done on whole columns: a million rows take seconds.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,12 +21,13 @@ from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_option
 from metal.data.languages import find_language
 from metal.data.ratings import FRAME, row_of, tidy_facts
 from metal.data.records import KINDS, Output, Rater, Source
-from metal.data.tables.cells import as_names, as_numbers, as_texts, conversation
+from metal.data.tables.cells import as_names, as_numbers, as_texts, conversation, digest, turn_by_turn, turns_of
 from metal.data.tables.files import read_frame
+from metal.data.tables.names import METRIC, MODEL
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import PER_CRITERION, read_scores
-from metal.data.tables.shapes import METRIC, MODEL, TableColumns, columns_of, tidy_frame
+from metal.data.tables.shapes import TableColumns, columns_of, tidy_frame
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -70,7 +70,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
 
     options:
 
-    - columns {role: column}: which column plays which role (see metal.data.tables.shapes.GUESSES)
+    - columns {role: column}: which column plays which role (see metal.data.tables.names.GUESSES)
     - wide: the columns that hold answers, with * as wildcard, or a template such as `{rater}_{criterion}`
     - language, criterion, generator: of all rows
     - kinds, groups {rater, with *: value}; raters without a kind are taken for judges by their replies, models
@@ -87,10 +87,14 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy = tidy_frame(frame, options, notes, where)
     if tidy.empty:
         raise DataError(where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating")
+    if "rater" not in tidy and "first_text" in tidy:
+        tidy["rater"] = "people"
+        notes.append("no column for the rater: all choices are by one, 'people' (`columns`)")
     if "rater" not in tidy:
         remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
         raise DataError(where, "no column for the rater", remedy)
-    if "winner" in tidy:
+    _split_conversations(tidy, notes)
+    if "winner" in tidy or "first_text" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
     tidy = _identify(tidy, options, notes, where)
     columns = tidy.attrs["columns"]
@@ -128,6 +132,23 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     card = Card(options.get("name") or where.name.split(".")[0])
     parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
     return Draft(card, *parts, columns=columns)
+
+
+def _split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
+    """Take the last turn of conversations, where it is the assistant's, for the output, and the rest for the source."""
+    cells = tidy["source_text"].astype(object) if "source_text" in tidy else pd.Series(dtype=object)
+    if not cells.notna().any() or not turns_of(cells[cells.notna()].iloc[0]):
+        return
+    if "text" in tidy or "first_text" in tidy:
+        notes.append("conversations: all of each is the source, as the output has a column of its own")
+        return
+    conversations = cells.map(turns_of)
+    answered = conversations.map(lambda turns: len(turns) > 1 and turns[-1][0] == "assistant").astype(bool)
+    tidy["text"] = [turns[-1][1] if ends else None for turns, ends in zip(conversations, answered, strict=True)]
+    before = [turn_by_turn(turns[:-1]) for turns in conversations]
+    tidy["source_text"] = cells.where(~answered, pd.Series(before, index=cells.index, dtype=object))
+    others = f" ({(~answered).sum():,} rows have no such turn)" if not answered.all() else ""
+    notes.append(f"conversations: the assistant's last turn is the output, what stands before it the source{others}")
 
 
 def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
@@ -196,8 +217,7 @@ def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
         key = columns[0] if len(columns) == 1 else columns[0] + "\0" + columns[1]
         if role == "output":
             key = key + "\0" + tidy["generator"].astype(str)
-        names = {text: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12] for text in key.unique()}
-        tidy[role] = key.map(names)
+        tidy[role] = key.map({text: digest(text) for text in key.unique()})
     notes.append(f"no column for ids: sources and outputs are told apart by {' and '.join(texts)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -26,6 +27,8 @@ BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also thos
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_SAID = frozenset({"content", "value"})
+_SPEAKERS = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bot": "assistant", "model": "assistant"}
 _NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*[-–:=.)]?\s*([^\W\d_].*)")
 
 
@@ -45,19 +48,45 @@ def plain_text(value: Any) -> str:
         return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, list) and value and all(isinstance(turn, Mapping) and "content" in turn for turn in value):
-        return "\n\n".join(f"{turn.get('role') or 'text'}: {plain_text(turn['content'])}" for turn in value)
+    if turns := turns_of(value):
+        return turn_by_turn(turns)
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+
+
+def turns_of(value: Any) -> list[tuple[str, str]]:
+    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as JSON text;
+    nothing for any other value.
+
+    >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
+    [('user', 'Hi'), ('assistant', 'Yo')]
+    """
+    if isinstance(value, str) and value.lstrip().startswith(("[{", "[ {")):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return []
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list) or not all(isinstance(turn, Mapping) and turn.keys() & _SAID for turn in value):
+        return []
+    speakers = [plain_text(turn.get("role") or turn.get("from") or "text") for turn in value]
+    texts = [plain_text(turn["content"] if "content" in turn else turn["value"]) for turn in value]
+    return [(_SPEAKERS.get(speaker, speaker), text) for speaker, text in zip(speakers, texts, strict=True)]
+
+
+def turn_by_turn(turns: Sequence[tuple[str, str]]) -> str:
+    """A conversation as text."""
+    return "\n\n".join(f"{speaker}: {text}" for speaker, text in turns)
 
 
 def conversation(text: str) -> str:
     """A text that is a JSON list of messages, turn by turn; any other as it is."""
-    if text.lstrip().startswith(("[{", "[ {")) and '"content"' in text:
-        try:
-            return plain_text(json.loads(text))
-        except (ValueError, RecursionError):
-            return text
-    return text
+    return turn_by_turn(turns_of(text)) or text
+
+
+def digest(text: str) -> str:
+    """The name of what is known by its text only."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def as_texts(column: pd.Series) -> pd.Series:

@@ -16,13 +16,14 @@ import pandas as pd
 
 from metal.data.ratings import row_of
 from metal.data.records import FIRST, SECOND, SWAPPED, TIE
-from metal.data.tables.cells import MISSING, as_texts, fold
+from metal.data.tables.cells import MISSING, as_texts, conversation, digest, fold
 from metal.data.tables.scales import levels_from
 from metal.data.text import plural
 from metal.errors import DataError
 
 LEVELS = ((FIRST, "first"), (SECOND, "second"), (TIE, "tie"))
 CRITERION = "preference"
+TEXTS = ("first_text", "second_text")
 _ONE = r"(?:(?:model|system|response|output|assistant|option|answer|text|summary|candidate)\s*)?"
 _WORDS = (
     re.compile(_ONE + r"(a|1|first|left)( is better| wins| better)?"),
@@ -38,10 +39,18 @@ def with_preferences(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The rows with `score` in words (first, second, tie), and the options that go with them.
 
-    tidy: one judgement per row, with `winner`, and where known `first` and `second` (who wrote them) and `shown`. Adds
-    `generator` ("A | B", in the order of their names) and `swapped`. Raises DataError for a winner or an order that is
-    not understood.
+    tidy: one judgement per row, with `winner`, and where known `first` and `second` (who wrote them), `first_text` and
+    `second_text`, and `shown`; without `winner` the first text was chosen. Adds `generator` ("A | B", in the order of
+    their names) and `swapped`, and of texts `text`; where nobody says who wrote them, `first` and `second` are named by
+    them. Raises DataError for a winner or an order that is not understood.
     """
+    order_known = "winner" in tidy
+    texts = [as_texts(tidy[role]).astype(object).fillna("").map(conversation) for role in TEXTS if role in tidy]
+    written_by = {"first", "second"} <= set(tidy.columns)
+    if not order_known:
+        tidy = tidy.assign(winner="first")
+    if texts and not written_by:
+        tidy = tidy.assign(first=texts[0].map(digest), second=texts[1].map(digest))
     named = [level for levels in (options.get("levels") or {}).values() for level in levels_from(levels)]
     coded = {f"{level.value:g}": _meaning(level.label, coded={}) for level in named}
     systems = {"first", "second"} <= set(tidy.columns)
@@ -64,13 +73,24 @@ def with_preferences(
         names = [[str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")]
         backwards = np.array([a > b for a, b in zip(*names, strict=True)])
         pairs = [sorted(pair) for pair in zip(*names, strict=True)]
-        tidy = tidy.assign(
-            first=[a for a, _ in pairs], second=[b for _, b in pairs], generator=[f"{a} | {b}" for a, b in pairs]
-        )
+        both = [f"{a} | {b}" for a, b in pairs]
+        tidy = tidy.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
+        if written_by:
+            tidy["generator"] = both
+        elif "source" in tidy and "output" not in tidy:
+            tidy["output"] = as_texts(tidy["source"]).astype(str) + "/" + pd.Series(both, index=tidy.index)
+        if texts:
+            ordered = [(b, a) if back else (a, b) for a, b, back in zip(*texts, backwards, strict=True)]
+            tidy["text"] = [f"first:\n{a}\n\nsecond:\n{b}" for a, b in ordered]
         other = {"first": "second", "second": "first"}
         winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
-        turned = turned != backwards
-        notes.append("pairs: the system named first was shown first, unless `shown` says otherwise")
+        turned = (turned != backwards) & order_known
+        first_shown = (
+            f"the {'system' if written_by else 'text'} named first was shown first, unless `shown` says otherwise"
+        )
+        notes.append(f"pairs: {first_shown if order_known else 'which was shown first is not known'}")
+        if not written_by:
+            notes.append("pairs: who wrote the two is not known; they are told apart by their texts")
     notes.append(
         f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown the other way round; "
         "`winner` names one of the pair, whichever was shown first"
@@ -80,6 +100,12 @@ def with_preferences(
     tidy = tidy.drop(columns=["winner"]).assign(score=winner, swapped=turned)
     chosen = dict(options) | {"levels": {"*": LEVELS}, "measures": {"*": "nominal"}}
     return tidy, chosen | {"criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)}
+
+
+def are_winners(column: pd.Series) -> bool:
+    """Whether every cell says which of a pair is better."""
+    words = as_texts(column).cat.categories
+    return len(words) > 0 and all(_meaning(word, coded={}) is not None for word in words)
 
 
 def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]) -> str | None:

@@ -17,58 +17,12 @@ from pandas.api.types import is_numeric_dtype, union_categoricals
 from metal.data.ratings import no_probability
 from metal.data.records import KINDS
 from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, order_of, read_answers
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, NO_ANSWERS, RATER
+from metal.data.tables.pairs import are_winners
 from metal.data.text import first_few
 from metal.errors import DataError, UsageError
 
-# role: the names of columns that play it, compared in lower case without blanks, dashes and underscores
-GUESSES: Mapping[str, tuple[str, ...]] = {
-    "rater": (
-        *("rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
-        *("judge", "evaluator", "user", "userid"),
-    ),
-    "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
-    "criterion": ("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute"),
-    "language": ("language", "lang", "locale", "langcode", "languagecode"),
-    "source": ("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
-    "generator": ("generator", "system", "model", "sys", "systemid", "modelname"),
-    "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "id"),
-    "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype"),
-    "group": ("group", "ratergroup"),
-    "reason": ("reason", "missingreason"),
-    "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
-    "confidence": ("confidence",),
-    "content": ("contentid",),
-    "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
-    "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext", "answer"),
-    "source_text": ("sourcetext", "passage", "prompt", "article", "input", "messages", "conversation", "question"),
-    "winner": ("winner", "preference", "preferred", "choice", "battleoutcome", "better"),
-    "first": ("first", "modela", "model1", "systema", "system1", "generatora", "generator1", "outputa"),
-    "second": ("second", "modelb", "model2", "systemb", "system2", "generatorb", "generator2", "outputb"),
-    "shown": ("shown", "order", "swapped", "position"),
-    "reference": ("reference", "ref", "referencetext", "gold", "goldanswer"),
-}
-COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
-_ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
 STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
-_NO_ANSWERS = re.compile(
-    r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
-    r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?$"
-)
-_RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
-MODEL = re.compile(
-    r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
-    r"llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
-    r"\bllm|_llm\b|davinci|autoj|(^|_)model$|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
-    re.IGNORECASE,
-)
-METRIC = re.compile(
-    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b", re.IGNORECASE
-)
-_CRITERION = re.compile(
-    r"fluen|coheren|relevan|consisten|adequa|accura|helpful|faithful|halluc|gramma|toxic|overall|quality|informat|"
-    r"correct|accept|readab|harm|safe|clar|factual|complete|problem|style|natural|useful",
-    re.IGNORECASE,
-)
 _TEMPLATE = re.compile(r"\{(rater|criterion)\}")
 
 
@@ -104,12 +58,13 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns, where)
     roles = _roles(frame, [place.column for place in places], options, where)
-    roles = _without_pairs(roles, options)
+    roles = _without_pairs(frame, roles, options)
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
+    long |= "first_text" in roles
     if not patterns and not long:
         places = _places_guessed(frame, roles, where)
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
-    if len(places) > 1 or "winner" in roles:
+    if len(places) > 1 or roles.keys() & {"winner", "first_text"}:
         for role in ("reply", "confidence"):  # they do not say which of the answers, or which order, they are about
             roles.pop(role, None)
     if patterns and "rater" in roles:  # so the columns are not people: what they hold is criteria
@@ -191,11 +146,20 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
     return _without_misfits(frame, roles, options)
 
 
-def _without_pairs(roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
-    """The roles of pairs only where there is a winner and no score, or where they are named."""
+def _without_pairs(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+    """The roles of pairs only where there is a winner and no score, or where they are named.
+
+    Of two texts, the scores may say which is better, and the first is where it is called `chosen`.
+    """
     named = options.get("columns") or {}
-    pairs = "winner" in roles and ("score" not in roles or "winner" in named)
-    gone = ("score",) if pairs else ("winner", "first", "second", "shown")
+    texts = {"first_text", "second_text"} <= roles.keys()
+    if texts and "score" in roles and not {"winner", "score"} & named.keys() and are_winners(frame[roles["score"]]):
+        roles["winner"] = roles.pop("score")
+    chosen = texts and _plain(roles["first_text"]) == "chosen"
+    pairs = chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
+    gone = {"score"} if pairs else {"winner", "first", "second", "shown"}
+    gone |= {"winner"} if chosen else set()
+    gone |= set() if pairs and texts else {"first_text", "second_text"}
     return {role: column for role, column in roles.items() if role not in gone or role in named}
 
 
@@ -214,11 +178,12 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
 
     def many(role: str) -> bool:
         distinct = frame[roles[role]].nunique()
-        answered = "text" in roles and _plain(roles[role]) == "question"
+        answered = bool({"text", "first_text"} & roles.keys()) and _plain(roles[role]) == "question"
         return role == "criterion" and (answered or distinct > max(10, len(frame) / 20))
 
-    if "output" in roles and "output" not in named and {"text", "rater"} <= roles.keys():
-        repeats = frame[roles["text"]].notna().all() and frame[roles["text"]].duplicated().any()
+    text = roles.get("text") or roles.get("first_text")
+    if "output" in roles and "output" not in named and text and "rater" in roles:
+        repeats = frame[text].notna().all() and frame[text].duplicated().any()
         if repeats and frame[roles["output"]].nunique() == len(frame):
             del roles["output"]  # a number of the row
     for role, misfit in (
@@ -274,14 +239,14 @@ def _with_comment(place: AnswerColumn, frame: pd.DataFrame) -> AnswerColumn:
     """The place with the column of its comments: `fluency_comment`, or for `ling_rating` also `ling_reasoning`."""
     stems = {place.column.lower(), _without_end(place.column).lower()}
     wanted = {f"{stem}{gap}{word}" for stem in stems for gap in ("_", " ", "-", ".") for word in COMMENTS}
-    wanted |= {f"{stem}_{end}_{word}" for stem in stems for end in _ENDS for word in COMMENTS}
+    wanted |= {f"{stem}_{end}_{word}" for stem in stems for end in ENDS for word in COMMENTS}
     comment = next((column for column in frame.columns if column.lower() in wanted), "")
     return AnswerColumn(place.column, place.rater, place.criterion, comment)
 
 
 def _without_end(column: str) -> str:
     """`ling_rating` -> `ling`; a name that is nothing else stays."""
-    return re.sub(rf"(.)[\s_\-.]({'|'.join(_ENDS)})$", r"\1", column, flags=re.IGNORECASE)
+    return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", column, flags=re.IGNORECASE)
 
 
 def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) -> list[AnswerColumn]:
@@ -292,7 +257,7 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
         names = ["" if "criterion" in roles else _without_end(column) for column in columns]
         places = [AnswerColumn(column, criterion=name) for column, name in zip(columns, names, strict=True)]
         return [_with_comment(place, frame) for place in places]
-    raters = "score" not in roles or all(_RATER.fullmatch(column) or MODEL.search(column) for column in columns)
+    raters = "score" not in roles or all(RATER.fullmatch(column) or MODEL.search(column) for column in columns)
     if "rater" not in roles and len(columns) > 1 and raters:
         return [_with_comment(place, frame) for place in _grid(columns)]
     missing = next(role for role in ("rater", "score") if role not in roles)
@@ -305,7 +270,7 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
 def _holds_answers(column: pd.Series) -> bool:
     """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
     name = re.sub("(?<=[a-z])(?=[A-Z])", "_", str(column.name)).lower()  # WorkTimeInSeconds
-    if _NO_ANSWERS.search(name) or not column.notna().any():
+    if NO_ANSWERS.search(name) or not column.notna().any():
         return False
     if is_numeric_dtype(column):
         return column.nunique() <= 101 or bool(column.dropna().mod(1).ne(0).any())
@@ -345,18 +310,18 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
             raters_left = _raters_among(left) - _raters_among(right) >= 0
             raters, criteria = (0, 1) if raters_left else (1, 0)
             places = [
-                AnswerColumn(column, pair[raters], "" if fold(pair[criteria]) in _ENDS else pair[criteria])
+                AnswerColumn(column, pair[raters], "" if fold(pair[criteria]) in ENDS else pair[criteria])
                 for column, pair in zip(columns, pairs, strict=True)
             ]
             sides = left, right
             if len(left) * len(right) > len(columns):
-                if _raters_among(sides[raters]) == 1 and any(map(_CRITERION.search, sides[criteria])):
+                if _raters_among(sides[raters]) == 1 and any(map(CRITERION.search, sides[criteria])):
                     incomplete.add(tuple(places))
             elif len(sides[raters]) > 1 and (len(sides[criteria]) > 1 or _one_sided(left, right)):
                 return places
     if len(incomplete) == 1:  # some raters were not asked everything
         return list(incomplete.pop())
-    if all(_CRITERION.search(column) for column in columns):
+    if all(CRITERION.search(column) for column in columns):
         return [AnswerColumn(column, criterion=_without_end(column)) for column in columns]
     return [AnswerColumn(column, rater=column) for column in columns]
 
@@ -364,12 +329,12 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
 def _one_sided(left: Iterable[str], right: Iterable[str]) -> bool:
     """Whether the one part that all names share is a criterion or a word such as `score`."""
     shared = next(iter(left)) if len(list(left)) == 1 else next(iter(right))
-    return bool(_CRITERION.search(shared)) or fold(shared) in _ENDS
+    return bool(CRITERION.search(shared)) or fold(shared) in ENDS
 
 
 def _raters_among(names: Iterable[str]) -> float:
     """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
-    votes = [bool(_RATER.fullmatch(n) or MODEL.search(n)) - bool(_CRITERION.search(n)) for n in names]
+    votes = [bool(RATER.fullmatch(n) or MODEL.search(n)) - bool(CRITERION.search(n)) for n in names]
     return sum(votes) / max(len(votes), 1)
 
 

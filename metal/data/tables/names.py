@@ -1,0 +1,60 @@
+"""Names of columns and raters, and what they say: the role, the rater, the criterion, or none of these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+# role: the names of columns that play it, compared in lower case without blanks, dashes and underscores
+GUESSES: Mapping[str, tuple[str, ...]] = {
+    "rater": (
+        *("rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
+        *("judge", "evaluator", "user", "userid"),
+    ),
+    "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
+    "criterion": ("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute"),
+    "language": ("language", "lang", "locale", "langcode", "languagecode"),
+    "source": ("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
+    "generator": ("generator", "system", "model", "sys", "systemid", "modelname"),
+    "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "id"),
+    "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype"),
+    "group": ("group", "ratergroup"),
+    "reason": ("reason", "missingreason"),
+    "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
+    "confidence": ("confidence",),
+    "content": ("contentid",),
+    "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
+    "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext", "answer"),
+    "source_text": (
+        *("sourcetext", "passage", "prompt", "article", "input", "instruction", "messages", "conversation"),
+        *("conversations", "question"),
+    ),
+    "winner": ("winner", "preference", "preferred", "choice", "battleoutcome", "better"),
+    "first": ("first", "modela", "model1", "systema", "system1", "generatora", "generator1"),
+    "second": ("second", "modelb", "model2", "systemb", "system2", "generatorb", "generator2"),
+    "first_text": ("responsea", "response1", "answera", "answer1", "outputa", "output1", "conversationa", "chosen"),
+    "second_text": ("responseb", "response2", "answerb", "answer2", "outputb", "output2", "conversationb", "rejected"),
+    "shown": ("shown", "order", "swapped", "position"),
+    "reference": ("reference", "ref", "referencetext", "gold", "goldanswer"),
+}
+COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
+ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
+NO_ANSWERS = re.compile(
+    r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
+    r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?$"
+)
+RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
+MODEL = re.compile(
+    r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
+    r"llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
+    r"\bllm|_llm\b|davinci|autoj|(^|_)model$|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
+    re.IGNORECASE,
+)
+METRIC = re.compile(
+    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b", re.IGNORECASE
+)
+CRITERION = re.compile(
+    r"fluen|coheren|relevan|consisten|adequa|accura|helpful|faithful|halluc|gramma|toxic|overall|quality|informat|"
+    r"correct|accept|readab|harm|safe|clar|factual|complete|problem|style|natural|useful",
+    re.IGNORECASE,
+)
