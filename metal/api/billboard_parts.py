@@ -303,9 +303,10 @@ def billboard_history(data: StrPath) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from metal.boards.store import open_board
+    from metal.boards.store import open_board, record
 
     board = open_board(Path(data))
+    record(board)
     rows = [
         (entry.version, entry.what, entry.name or board.base.card.name, entry.by, entry.at, dict(entry.about or {}))
         for entry in board.entries

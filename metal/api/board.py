@@ -88,7 +88,7 @@ def billboard(
     from metal.api.ranking_results import Billboard
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
-    from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles
+    from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
     inputs = load(as_dataset(data))
@@ -119,7 +119,7 @@ def billboard(
     stored = stored_ensembles(inputs.folder) if board else []
     result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
     result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
-    kept = bool(board and board.recorded and store_ensembles(inputs.folder, list(result.ensembles.values())))
+    kept = bool(board and record(board) and store_ensembles(inputs.folder, list(result.ensembles.values())))
     if at is None and kept:
         keep_settings(inputs.folder, settings)
     manifest = inputs.manifest("billboard", dataset, settings.to_dict(), result.raters, result.signature)

@@ -262,13 +262,13 @@ def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
 
     Raises what `metal.read` raises, and DataError when two raters of one name are not the same.
     """
-    from metal.boards.store import open_board, read_history
+    from metal.boards.store import with_submissions
     from metal.data.dataset import Dataset
 
     dataset = as_dataset(data)
     folder = dataset.folder or NOWHERE
-    if not isinstance(data, Dataset) and read_history(folder):
-        dataset = open_board(folder).dataset
+    if not isinstance(data, Dataset):
+        dataset = with_submissions(dataset, folder)
     runs = tuple(folder_of(run) for run in ratings)
     return Inputs(with_runs(dataset, runs), folder, runs, "" if dataset.folder else dataset.digest)
 

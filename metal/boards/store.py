@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ PROGRAM = "metric.py"  # of a submitted metric
 class OpenBoard:
     """A board at one of its versions. base: the dataset without submissions.
 
-    recorded: whether its history is on disk; it is not where the folder is read-only.
+    recorded: whether the last of its entries is on disk (see `record`). files: what the dataset was read from.
     """
 
     folder: Path
@@ -48,6 +48,7 @@ class OpenBoard:
     entries: tuple[Entry, ...]
     version: int
     recorded: bool = True
+    files: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -57,23 +58,25 @@ class OpenBoard:
 
 
 def open_board(folder: Path, version: int | None = None) -> OpenBoard:
-    """The board of a dataset folder, now or at a version.
+    """The board of a dataset folder, now or at a version; nothing is written.
 
-    A dataset that has changed since the last version, or has no history yet, becomes a new version; where the folder
-    cannot be written, the new version is not recorded. Raises UsageError for a version the board never had.
+    A dataset that has changed since the last version, or has no history yet, is a new version, which `record` keeps.
+    Raises UsageError for a version the board never had.
     """
     files, base, entries, digest = of_one_state(folder, lambda: _read(folder))
-    recorded = True
-    if not entries or entries[-1].digest != digest:
-        try:
-            base, entries = _note_data(folder, base, files)
-        except OSError:
-            entries, recorded = (*entries, _entry(entries, digest)), False
+    recorded = bool(entries) and entries[-1].digest == digest
+    if not recorded:
+        entries = (*entries, _entry(entries, digest))
     at = len(entries) if version is None else version
     wanted = entry_at(entries, at).digest
     if wanted != entries[-1].digest:
         base = load_dataset(folder / BOARD / "data" / wanted)
-    return OpenBoard(folder, base, entries, at, recorded)
+    return OpenBoard(folder, base, entries, at, recorded, files)
+
+
+def with_submissions(base: Dataset, folder: Path) -> Dataset:
+    """The dataset of a folder with what has joined its board; `base` itself where it has none."""
+    return open_board(folder).dataset if read_history(folder) else base
 
 
 def _read(folder: Path) -> tuple[dict[str, tuple[int, ...]], Dataset, tuple[Entry, ...], str]:
@@ -130,6 +133,12 @@ def kept_program(folder: Path, version: int) -> Path | None:
     return path if path.is_file() else None
 
 
+def is_writable(folder: Path) -> bool:
+    """Whether something can join the board of this folder."""
+    places = [path for path in (folder, folder / BOARD) if path.exists()]
+    return all(path.is_dir() and os.access(path, os.W_OK) for path in places)
+
+
 def read_file(path: Path) -> bytes | None:
     """The bytes of a file handed in; None where there is no such file."""
     return path.read_bytes() if path.is_file() else None
@@ -146,7 +155,8 @@ def add_entry(folder: Path, seen: OpenBoard, new: Entry | Submission, files: Map
     """
     with one_writer(folder):
         now = open_board(folder)
-        if now.entries != seen.entries:
+        before, after = ([replace(entry, at="") for entry in board.entries] for board in (seen, now))
+        if before != after or not (now.recorded or _note_data(now)):
             return None
         place = _entry(now.entries, now.entries[-1].digest)
         entry = new.entry if isinstance(new, Submission) else new
@@ -188,29 +198,36 @@ def _entry(entries: Sequence[Entry], digest: str) -> Entry:
     return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), "data", digest)
 
 
-def _note_data(folder: Path, base: Dataset, files: Mapping[str, tuple[int, ...]]) -> tuple[Dataset, tuple[Entry, ...]]:
-    """The dataset as it is now, and the history with a version for it, whose files are copied.
+def record(board: OpenBoard) -> bool:
+    """Keep the version that the dataset was opened at, once something has come of it.
 
-    base: the dataset read from `files`, so that it is not read twice while they are still the same.
+    False where the folder cannot be written, or has changed since.
     """
-    with one_writer(folder):
-        if _files(folder) != files:
-            base = load_dataset(folder)
-        entries = read_history(folder)
-        digest = _digest(folder, base)
-        if entries and entries[-1].digest == digest:  # another command was first
-            return base, entries
-        kept = folder / BOARD / "data" / digest
-        if not kept.exists():
-            with new_folder(kept) as partial:
-                for name in (*DATA, find_ratings(folder).name):
-                    # No links: whatever writes into the dataset's own files must not change the past.
-                    shutil.copyfile(folder / name, partial / name)
-                _sync(partial)
-        entry = _entry(entries, digest)
-        _clear(folder, entry.version)
-        _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
-        return base, (*entries, entry)
+    try:
+        with one_writer(board.folder):
+            return board.recorded or _note_data(board)
+    except OSError:
+        return False
+
+
+def _note_data(board: OpenBoard) -> bool:
+    """Copy the files of the dataset as it is now and add its entry; False where they are not those that were read."""
+    folder, entry = board.folder, board.entries[-1]
+    entries = read_history(folder)
+    if entries and entries[-1].digest == entry.digest:  # another command was first
+        return True
+    if _files(folder) != board.files or entries != board.entries[:-1]:
+        return False
+    kept = folder / BOARD / "data" / entry.digest
+    if not kept.exists():
+        with new_folder(kept) as partial:
+            for name in (*DATA, find_ratings(folder).name):
+                # No links: whatever writes into the dataset's own files must not change the past.
+                shutil.copyfile(folder / name, partial / name)
+            _sync(partial)
+    _clear(folder, entry.version)
+    _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
+    return True
 
 
 def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:

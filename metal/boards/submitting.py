@@ -24,7 +24,7 @@ from metal.boards.history import (
     standing,
 )
 from metal.boards.lint import identical_texts
-from metal.boards.store import PROGRAM, OpenBoard, add_entry, kept_program, open_board, read_file
+from metal.boards.store import PROGRAM, OpenBoard, add_entry, is_writable, kept_program, open_board, read_file
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output, Rater
@@ -78,7 +78,7 @@ def join_board(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> Joined
     """Prepare a submission for the board as it is and write it; prepare it again where others joined in between."""
     for _ in range(TRIES):
         seen = open_board(folder)
-        if not seen.recorded:
+        if not is_writable(folder):  # said before a metric takes an hour
             raise UsageError(f"{folder} cannot be written; a submission needs that")
         prepared = prepare(seen)
         try:

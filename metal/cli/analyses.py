@@ -114,7 +114,9 @@ def analysis(
             print_json(described | run.tables)
             return
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
-            console.say(f"{data} cannot be written: this version and its ensembles are in {out} only")
+            console.say(
+                f"{data} cannot be written, or changed meanwhile: this version and its ensembles are in {out} only"
+            )
         for part in screen(run, by):
             console.show(part)
         console.say(f"Report: {out / 'report.html'}", wrap=False)

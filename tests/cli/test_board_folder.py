@@ -15,7 +15,7 @@ import pytest
 
 from metal.boards import store as board_folder
 from metal.boards.history import Entry
-from metal.boards.store import add_entry, kept_settings, open_board, read_history, stored_ensembles
+from metal.boards.store import add_entry, kept_settings, open_board, read_history, record, stored_ensembles
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.records import Output
 from metal.errors import DataError, MetalError, UsageError
@@ -52,8 +52,8 @@ def rank(small: Commands, out: str, *options: object) -> dict[str, bytes]:
 # ---------------------------------------------------------------- every past version
 
 
-def test_a_dataset_is_read_once_unless_it_changes_meanwhile(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.rmtree(small.board / "board", ignore_errors=True)
+def test_opening_a_board_writes_nothing(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version is recorded when something came of it, from the files that were read, once."""
     read: list[Path] = []
 
     def counted(folder: Path) -> Dataset:
@@ -61,28 +61,35 @@ def test_a_dataset_is_read_once_unless_it_changes_meanwhile(small: Commands, mon
         return load_dataset(folder)
 
     monkeypatch.setattr(board_folder, "load_dataset", counted)
-    first = open_board(small.board)
-    assert (len(read), first.version) == (1, 1)
-    assert open_board(small.board).entries == first.entries
-    assert len(read) == 2
+    board = open_board(small.board)
+    assert (len(read), board.version, read_history(small.board)) == (1, 1, ())
+    text = (small.board / "dataset.toml").read_text(encoding="utf-8")
+    (small.board / "dataset.toml").write_text("# looked at\n" + text, encoding="utf-8")
+    assert not record(board)  # another command has changed it
+    assert read_history(small.board) == ()
+    again = open_board(small.board)
+    assert record(again)
+    assert read_history(small.board) == again.entries == open_board(small.board).entries
 
-    def changing(folder: Path) -> Dataset:
-        """Another command writes while this one reads."""
-        found = counted(folder)
-        if len(read) == 3:
-            text = (folder / "dataset.toml").read_text(encoding="utf-8")
-            (folder / "dataset.toml").write_text("# looked at\n" + text, encoding="utf-8")
-        return found
 
-    monkeypatch.setattr(board_folder, "load_dataset", changing)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("billboard", "small", "-c", "nosuch"),
+        ("billboard", "small", "-r", "nosuch"),
+        ("billboard", "small", "--reference", "group=nosuch"),
+        ("billboard", "small", "--at", "9"),
+        ("submit", "generator", "small", "nosuch.csv", "--name", "x"),
+        ("submit", "metric", "small", "nosuch.py", "--name", "x"),
+        ("submit", "withdraw", "small", "nosuch"),
+    ],
+)
+def test_what_fails_leaves_nothing_behind(small: Commands, wrong: tuple[str, ...]) -> None:
     shutil.rmtree(small.board / "board")
-    now = open_board(small.board)
-    assert len(read) == 4
-    assert (
-        (small.board / "board" / "data" / now.entries[-1].digest / "dataset.toml")
-        .read_text(encoding="utf-8")
-        .startswith("# looked at")
-    )
+    before = snapshot(small.folder)
+    small.refused(*wrong)
+    assert snapshot(small.folder) == before
+    assert not (small.board / "board").exists()
 
 
 def test_every_version_shows_what_it_showed(small: Commands) -> None:
@@ -239,7 +246,7 @@ def test_a_folder_that_cannot_be_written(small: Commands, known: bool) -> None:
         else:
             done = as_a_user("billboard", "small", "--out", "b", *QUICK_OPTIONS, "-c", "fluency", cwd=small.folder)
             assert done.code == 0, done.err
-            assert "small cannot be written: this version and its ensembles are in b only" in done.out
+            assert "this version and its ensembles are in b only" in " ".join(done.out.split())
             done = as_a_user("submit", "withdraw", "small", "x", cwd=small.folder)
     finally:
         for folder in folders:
@@ -466,7 +473,7 @@ def test_no_entry_for_a_board_that_is_not_what_was_seen(small: Commands) -> None
 
 
 def test_data_that_changed_between_reading_and_keeping(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another command replaces the dataset after this one has read it: what is kept is what the version is."""
+    """Another command replaces the dataset after this one has read it: nothing is kept, or what the version is."""
     load, calls = board_folder.load_dataset, []
 
     def slow(folder: Path) -> Any:
@@ -478,13 +485,10 @@ def test_data_that_changed_between_reading_and_keeping(small: Commands, monkeypa
         return found
 
     monkeypatch.setattr(board_folder, "load_dataset", slow)
-    opened = open_board(small.board)
-    assert opened.base.extra["generators"] == {"far": {"kind": "human"}}
-    assert [entry.digest for entry in read_history(small.board)] == [
-        path.name for path in (small.board / "board" / "data").iterdir()
-    ]
-    monkeypatch.undo()
-    assert len(open_board(small.board).entries) == 1
+    assert not record(open_board(small.board))
+    assert not read_history(small.board)
+    small.generator("new")
+    assert open_board(small.board, 1).base.extra["generators"] == {"far": {"kind": "human"}}
 
 
 def test_folders_that_are_no_boards(small: Commands) -> None:
