@@ -87,6 +87,9 @@ def annotate_export(
     another source (negative); nobody can tell them from the rest. Answers to them stay out of the ratings:
     `metal.monitor(...)` looks at them to find people who do not read. Later rounds ask other questions.
 
+    Of a board the outputs of submitted generators are among them (`generators` names one), and their ratings become
+    a version of the board.
+
     `template` says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml in one of your
     `prompt_folders` for your own; prompts/annotate/ has five to start from). summarization shows the output and the
     reference side by side in blind random order; on the way back scores are turned, so that a higher one
@@ -99,6 +102,7 @@ def annotate_export(
     """
     import tomli_w
 
+    from metal.boards.store import with_submissions
     from metal.building import forms
     from metal.building.choose import (
         choose_template,
@@ -109,7 +113,7 @@ def annotate_export(
     )
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
-    from metal.data.dataset import dataset_to_change, update_dataset
+    from metal.data.dataset import dataset_to_change, update_dataset, with_parts
     from metal.data.files import check_new, new_folder
     from metal.genie.gold_questions import SIDES, side_of
     from metal.genie.leaderboard.output_scores import sources_chosen
@@ -127,7 +131,7 @@ def annotate_export(
 
     with dataset_to_change(dataset) as before:
         loaded, shown, rubrics = choose_template(
-            before,
+            with_submissions(before, dataset),
             dataset,
             template,
             names(criteria),
@@ -135,7 +139,7 @@ def annotate_export(
             add_criteria=add_criteria,
             say=note,
         )
-        added = tuple(name for name in loaded.criteria if name not in before.criteria)
+        added = tuple(name for name in loaded.asked if name not in before.criteria)
         chosen = generators_named(loaded, [generators] if isinstance(generators, str) else generators)
         to_rate = outputs_to_rate(
             loaded,
@@ -183,7 +187,8 @@ def annotate_export(
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
         about = tomli_w.dumps(manifest("annotate", loaded, [dataset], settings).to_dict())
         if added:
-            update_dataset(loaded, dataset)
+            criteria = [*before.criteria.values(), *(loaded.criteria[name] for name in added)]
+            update_dataset(with_parts(before, criteria=criteria), dataset)
         with new_folder(folder, force=force, marks=("run.toml",)) as partial:
             for name, content in forms.write(to, assignments):
                 (partial / name).write_bytes(content)

@@ -26,7 +26,8 @@ from metal.data.ratings import facts_in, tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater
 from metal.errors import DataError, UnknownName, UsageError, nearest
 
-What = Literal["data", "generator", "metric", "withdrawn"]
+What = Literal["data", "generator", "metric", "ratings", "withdrawn"]
+JOINED = ("generator", "metric", "ratings")
 ANONYMOUS = "anonymous"
 DIGEST = re.compile("[0-9a-f]{8,64}")  # the name of a folder as well
 SHOWN = 3
@@ -40,7 +41,8 @@ SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summar
 class Entry:
     """A line of history.jsonl.
 
-    version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric (joined), withdrawn.
+    version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric (joined), ratings (all
+    that people gave submitted generators so far), withdrawn.
     digest: of the dataset's files that this version stands on, in hexadecimal. name: of the generator or metric.
     at: UTC. by: the submitter. about: what else was recorded (outputs, direction, signature, ...).
     """
@@ -101,7 +103,7 @@ def standing(entries: Sequence[Entry], version: int) -> list[Entry]:
     """The submissions on the board at a version."""
     submissions: dict[tuple[str, str], Entry] = {}
     for entry in entries[:version]:
-        if entry.what in ("generator", "metric"):
+        if entry.what in JOINED:
             submissions[entry.what, entry.name] = entry
         elif entry.what == "withdrawn":
             submissions.pop((str((entry.about or {}).get("was")), entry.name), None)

@@ -112,7 +112,7 @@ def choose_template(
     template shows pairs, or the reverse.
     """
     template = load_template(name, prompt_folders) if name else METAL
-    available = {**template.criteria, **dataset.criteria}
+    available = {**template.criteria, **dataset.asked}
     for criterion in criteria:
         if criterion not in available:
             raise UnknownName("criterion", criterion, available)
@@ -142,11 +142,11 @@ def _default_criteria(
     """The template's criteria; if it has none, those of the dataset that do not compare pairs."""
     if template.criteria:
         return list(template.criteria)
-    left_out = [criterion for criterion in dataset.criteria if criterion in compared]
+    left_out = [criterion for criterion in dataset.asked if criterion in compared]
     if left_out:
         templates = ", ".join(dict.fromkeys(compared[criterion] for criterion in left_out))
         say(f"note: not asked, for pairs only (`template={templates!r}`): {', '.join(left_out)}")
-    return [criterion for criterion in dataset.criteria if criterion not in compared]
+    return [criterion for criterion in dataset.asked if criterion not in compared]
 
 
 def _check_pairs(folder: Path, template: TaskTemplate, asked: Sequence[str], compared: Mapping[str, str]) -> None:

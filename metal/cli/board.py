@@ -124,7 +124,7 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
         if result.what == "generator" and not any("generators by" in line for line in standing):
             console.say(
                 "  no rank: no rater that generators are ranked by scored it. Hand in scores with --scores (withdraw "
-                f"it first), or let metrics join that score all generators: metal score {board} --metric chrf --into"
+                f"it first), or let people rate it: metal annotate export {board} -g {result.name}"
             )
         console.say(f"Next: metal billboard {board}", wrap=False)
 

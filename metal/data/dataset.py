@@ -99,6 +99,11 @@ class Dataset:
         """The languages of the outputs, in string order."""
         return tuple(sorted({output.language for output in self.outputs.values()}))
 
+    @property
+    def asked(self) -> Mapping[str, Criterion]:
+        """The criteria that people and judges can be asked: all but METRIC_SCORE, where there are others."""
+        return {name: each for name, each in self.criteria.items() if each != METRIC_SCORE} or self.criteria
+
     @cached_property
     def digest(self) -> str:
         """Twelve hex digits that change with the ratings, outputs, criteria and sources, and with the facts about

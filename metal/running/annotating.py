@@ -99,6 +99,8 @@ def import_answers(
     out. group: of raters who are new. Nothing is written if anything is wrong, or in a dry run. Raises UsageError if no
     tasks were handed out; other errors: see `check_answers`.
     """
+    from metal.boards.store import with_submissions
+    from metal.boards.submitting import keep_ratings
     from metal.building.answers import ambiguous, check_answers, turned
     from metal.building.store import (
         AMBIGUOUS,
@@ -117,7 +119,8 @@ def import_answers(
 
     tasks = tasks_handed_out(dataset)
     questions = read_questions(dataset)
-    languages = {name: output.language for name, output in {**loaded.outputs, **questions}.items()}
+    board = with_submissions(loaded, dataset)
+    languages = {name: output.language for name, output in {**board.outputs, **questions}.items()}
     tasks = {task: output for task, output in tasks.items() if output in languages}
     tested_before = read_answers(dataset)
     in_order = turned(answers, read_pairs(dataset, loaded.criteria))
@@ -127,19 +130,22 @@ def import_answers(
         tasks,
         read_given(dataset),
         loaded.criteria,
-        concat_facts([loaded.ratings, tested_before]),
+        concat_facts([board.ratings, tested_before]),
         languages=languages,
         replace=replace,
     )
     facts, tested = apart(checked.facts, questions)
-    after = with_parts(loaded, raters=_raters(dataset, loaded, checked, group), facts=facts)
+    after = with_parts(board, raters=_raters(dataset, board, checked, group), facts=facts)
     compared = read_compared(dataset)
     unclear = ambiguous(after.ratings[after.ratings["kind"] == "human"], after.criteria)
     if not dry_run:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         files = history_files(dataset, answers, now, _standing(after, questions, tested, compared))
         files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
-        update_dataset(after, dataset, files)
+        if board is loaded:
+            update_dataset(after, dataset, files)
+        else:
+            keep_ratings(loaded, after, dataset, files)
     return ImportReport(
         dataset,
         after,

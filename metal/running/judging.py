@@ -158,8 +158,8 @@ def judge_job(
         for name in request.judges
         if name not in baselines
     )
-    check_known("criterion", request.criteria, dataset.criteria)
-    criteria = {name: dataset.criteria[name] for name in request.criteria or dataset.criteria}
+    check_known("criterion", request.criteria, dataset.asked)
+    criteria = {name: dataset.criteria[name] for name in request.criteria or dataset.asked}
     folders = prompt_folders(request.prompt_folders, folder)
     if functions:
         prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values()),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from metal.boards.store import kept_settings, open_board, read_history
 from metal.data.dataset import with_parts
 from metal.data.ratings import FACTS, tidy_facts
 from metal.raters.metrics import Item, find_metric, scored
+from tests.cli.filling import filled
 from tests.cli.runs import snapshot
 from tests.cli.small_board import (
     ALL_SOURCES,
@@ -27,6 +29,8 @@ from tests.cli.small_board import (
     reference_of,
     texts_of,
 )
+
+DEMO = Path(metal.__file__).parents[1] / "datasets" / "demo"
 
 # ---------------------------------------------------------------- generators
 
@@ -448,3 +452,35 @@ def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands)
     (small.board / "board" / "settings.json").write_text('{"families": "3"}', encoding="utf-8")
     assert "not ranked: small/board/settings.json: not the settings" in small.generator("new")
     assert small.history()[-1]["name"] == "new"
+
+
+@pytest.mark.parametrize("form", ["html", "mturk"])
+def test_people_rate_what_was_submitted(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through METAL's own forms and verbs; the dataset's own files keep what is the dataset's."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DEMO, "demo", ignore=shutil.ignore_patterns("board"))
+    sources = list(metal.read("demo").sources)
+    pd.DataFrame({"source": sources, "text": [f"said of {source}" for source in sources]}).to_csv("new.csv")
+    pd.DataFrame({"output": list(metal.read("demo").outputs), "score": range(80)}).to_csv("m.csv")
+    metal.submit_metric("demo", "m.csv", name="m")
+    metal.submit_generator("demo", "new.csv", name="new")
+    handed = metal.annotate_export("demo", to=form, languages="en", generators="new", out="out", raters=2)
+    mine = {output.output for output in open_board(Path("demo")).dataset.outputs.values() if output.generator == "new"}
+    assert {task.output for each in handed.assignments for task in each.tasks} <= mine
+    assert "score" not in handed.assignments[0].rubrics  # what a metric gives is not asked
+    files = filled(form, Path("out"), Path("back"), lambda rater, task: {"task_quality": "2", "hallucinations": "0"})
+    for _ in range(2):  # the second time nothing is new
+        metal.annotate_import("demo", files)
+        assert list(metal.billboard_history("demo")["what"]).count("ratings") == 1
+    assert not metal.read("demo").ratings["output"].isin(mine).any()
+    board = open_board(Path("demo")).dataset.ratings
+    people = board[(board["generator"] == "new") & (board["kind"] == "human")]
+    assert len(people.dropna(subset=["score"])) == 2 * 4 * (3 if form == "mturk" else 2)  # criteria, outputs, people
+    judged = set(metal.judge("demo", "majority", languages="en", out="judged").ratings["criterion"])
+    assert judged == set(handed.assignments[0].rubrics)
+    options = {"languages": "en", "criteria": "task_quality", "resamples": 100, "permutations": 100}
+    by = metal.billboard("demo", "judged", **options).tables["generators"]
+    assert set(by.loc[by["generator"] == "new", "by"]) == {"people"}
+    assert "new" in set(metal.leaderboard("demo", languages="en").tables["leaderboard"]["generator"])
+    metal.submit_withdraw("demo", "people")
+    assert "human" not in set(open_board(Path("demo")).dataset.ratings.query("generator == 'new'")["kind"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
-from metal.boards.history import ANONYMOUS, Entry
+from metal.boards.history import ANONYMOUS, JOINED, Entry
 from metal.data.text import figure, name, plural
 from metal.runs.board_run import BoardRun
 from metal.show.board import generators, raters
@@ -17,7 +17,13 @@ from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
 MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
 MOST_MAP_CELLS = 4_000
-WORDS = {"data": "dataset", "generator": "generator joined", "metric": "metric joined", "withdrawn": "withdrawn"}
+WORDS = {
+    "data": "dataset",
+    "generator": "generator joined",
+    "metric": "metric joined",
+    "ratings": "people's ratings",
+    "withdrawn": "withdrawn",
+}
 MOST_ROWS = 200
 EXPLAINED = (
     "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between generators: of their means; "
@@ -99,7 +105,7 @@ def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
     standing: dict[tuple[str, str], int] = {}
     withdrawn: dict[int, int] = {}
     for entry in entries:
-        if entry.what in ("generator", "metric"):
+        if entry.what in JOINED:
             standing[entry.what, entry.name] = entry.version
         elif entry.what == "withdrawn":
             joined = standing.pop((str((entry.about or {}).get("was")), entry.name), None)
