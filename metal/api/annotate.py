@@ -187,8 +187,8 @@ def annotate_export(
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
         about = tomli_w.dumps(manifest("annotate", loaded, [dataset], settings).to_dict())
         if added:
-            criteria = [*before.criteria.values(), *(loaded.criteria[name] for name in added)]
-            update_dataset(with_parts(before, criteria=criteria), dataset)
+            more = [loaded.criteria[name] for name in added]
+            update_dataset(with_parts(before, criteria=[*before.criteria.values(), *more]), dataset)
         with new_folder(folder, force=force, marks=("run.toml",)) as partial:
             for name, content in forms.write(to, assignments):
                 (partial / name).write_bytes(content)

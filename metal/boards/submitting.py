@@ -387,7 +387,7 @@ def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str
     table = board.ratings
     own, by_people = table["output"].isin(base.outputs), table["rater"].isin(people)
     mine = tidy_facts(table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)])
-    update_dataset(with_parts(base, raters=(base.raters | people).values(), facts=mine), folder, files)
+    update_dataset(with_parts(base, raters=({**base.raters} | people).values(), facts=mine), folder, files)
     theirs = tidy_facts(table.loc[~own & by_people, list(FACTS)])
     seen = open_board(folder)
     before = seen.dataset.ratings
