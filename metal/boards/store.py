@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -23,9 +24,10 @@ from typing import Any
 from metal.boards.ensemble_records import read_ensemble
 from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
-from metal.data.dataset import Dataset, load_dataset
+from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.dataset_lines import numbered_records, rater_record, read_output, read_raters, text_record
 from metal.data.files import new_file, new_folder, of_one_state, one_writer, read_json, recover, whole_text, write_jsonl
+from metal.data.ratings import FACTS, tidy_facts
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
 
@@ -33,6 +35,7 @@ BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
 # Settings that say whom a board compares with and who its generators are; all others are ways of looking at it.
 WHOM = ("reference", "exclude_noisy", "human_generators", "families")
+PEOPLE = "people"  # whose ratings of submitted generators are a version of the board
 PROGRAM = "metric.py"  # of a submitted metric
 
 
@@ -273,6 +276,30 @@ def _value(line: bytes) -> Any:
     except (ValueError, RecursionError):
         return None
     return value
+
+
+# ---------------------------------------------------------------- people's ratings
+
+
+def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write people's ratings where what they rated is: into the dataset, or as a version of its board.
+
+    base: the dataset of the folder, which nobody changes meanwhile; board: what stands on its board, with new ratings.
+    files: as in `update_dataset`.
+    """
+    people = {name: rater for name, rater in board.raters.items() if rater.kind == "human"}
+    table = board.ratings
+    own, by_people = table["output"].isin(base.outputs), table["rater"].isin(people)
+    own_facts = tidy_facts(table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)])
+    update_dataset(with_parts(base, raters=({**base.raters} | people).values(), facts=own_facts), folder, files)
+    of_submitted = tidy_facts(table.loc[~own & by_people, list(FACTS)])
+    seen = open_board(folder)
+    before = seen.dataset.ratings
+    kept = before.loc[before["kind"].eq("human") & ~before["output"].isin(base.outputs), list(FACTS)]
+    if Counter(map(str, kept.itertuples(index=False))) != Counter(map(str, of_submitted.itertuples(index=False))):
+        raters = tuple(people[name] for name in of_submitted["rater"].cat.categories)
+        entry = Entry(0, "", "ratings", "", PEOPLE, "", {"ratings": len(of_submitted)})
+        add_entry(folder, seen, Submission(entry, (), raters, of_submitted), {})
 
 
 # ---------------------------------------------------------------- ensembles

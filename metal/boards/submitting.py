@@ -25,7 +25,7 @@ from metal.boards.history import (
 )
 from metal.boards.lint import identical_texts
 from metal.boards.store import PROGRAM, OpenBoard, add_entry, is_writable, kept_program, open_board, read_file
-from metal.data.dataset import Dataset, concat_facts, update_dataset, with_parts
+from metal.data.dataset import Dataset, concat_facts
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output, Rater
 from metal.data.tables.files import read_frame
@@ -50,7 +50,6 @@ from metal.raters.metrics.dataset_scores import (
 )
 
 TRIES = 20  # how often a submission is prepared again because others joined meanwhile
-PEOPLE = "people"  # whose ratings of submitted generators are a version of the board
 COMPUTED = ("chrf", "rouge-l")  # metrics that join a board where no metric can be run
 ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
 
@@ -372,30 +371,6 @@ def _table_scores(
     metric = rater(name, signed, direction, negated=direction == "lower")
     scores, missing = outside_scores(table, dataset, metric, list(dataset.outputs.values()))
     return scores, [f"{len(missing):,} outputs of the board have no score in {path.name}"] if missing else []
-
-
-# ---------------------------------------------------------------- people's ratings
-
-
-def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write people's ratings where what they rated is: into the dataset, or as a version of its board.
-
-    base: the dataset of the folder, which nobody changes meanwhile; board: what stands on its board, with new ratings.
-    files: as in `update_dataset`.
-    """
-    people = {name: rater for name, rater in board.raters.items() if rater.kind == "human"}
-    table = board.ratings
-    own, by_people = table["output"].isin(base.outputs), table["rater"].isin(people)
-    mine = tidy_facts(table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)])
-    update_dataset(with_parts(base, raters=({**base.raters} | people).values(), facts=mine), folder, files)
-    theirs = tidy_facts(table.loc[~own & by_people, list(FACTS)])
-    seen = open_board(folder)
-    before = seen.dataset.ratings
-    kept = before.loc[before["kind"].eq("human") & ~before["output"].isin(base.outputs), list(FACTS)]
-    if Counter(map(str, kept.itertuples(index=False))) != Counter(map(str, theirs.itertuples(index=False))):
-        raters = tuple(people[name] for name in theirs["rater"].cat.categories)
-        entry = Entry(0, "", "ratings", "", PEOPLE, "", {"ratings": len(theirs)})
-        add_entry(folder, seen, Submission(entry, (), raters, theirs), {})
 
 
 # ---------------------------------------------------------------- withdrawn

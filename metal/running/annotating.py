@@ -99,8 +99,7 @@ def import_answers(
     out. group: of raters who are new. Nothing is written if anything is wrong, or in a dry run. Raises UsageError if no
     tasks were handed out; other errors: see `check_answers`.
     """
-    from metal.boards.store import with_submissions
-    from metal.boards.submitting import keep_ratings
+    from metal.boards.store import keep_ratings, with_submissions
     from metal.building.answers import ambiguous, check_answers, turned
     from metal.building.store import (
         AMBIGUOUS,
