@@ -21,13 +21,11 @@ else
 endif
 	@touch $@
 
-demo: .venv/ready  ## audit the bundled dataset; JUDGE=openai:gpt-4o-mini adds a real judge, after asking
-	$(BIN)/metal judge datasets/demo --judge majority --judge random --judge lexical --out runs/demo-baselines --force
+demo: .venv/ready  ## audit the datasets that come with METAL; JUDGE=openai:gpt-4o-mini adds a real judge, after asking
+	$(BIN)/metal demo --out runs/demo
 ifdef JUDGE
 	$(BIN)/metal judge datasets/demo --judge "$(JUDGE)" --prompt simple,detailed --out "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --ask
-	$(BIN)/metal audit datasets/demo runs/demo-baselines "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --out runs/demo --force
-else
-	$(BIN)/metal audit datasets/demo runs/demo-baselines --out runs/demo --force
+	$(BIN)/metal audit datasets/demo "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --out runs/demo-judged --force
 endif
 
 check: .venv/ready  ## lint and types

@@ -57,11 +57,11 @@ def test_add_a_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
         shown = run(folder / "add_a_judge.ipynb")
-        assert server.requests == 80  # a call an output, none in the dry run
-    assert "80" in shown[1]
+        assert server.requests == 240  # a call an output, none in the dry run
+    assert "240" in shown[1]
     assert shown[7].strip() == "True"
     ratings = metal.open_run(folder / "runs" / "by-length")
-    assert len(ratings.ratings) == 80
+    assert len(ratings.ratings) == 240
 
 
 def test_the_script(folder: Path) -> None:

@@ -51,7 +51,7 @@ def test_commands_with_a_judge(tmp_path: Path) -> None:
     with LlmServer() as server:
         said = run_all("bash judge", tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="sk-0123456789")
     assert "Nothing was sent." in said[0]
-    assert server.requests == 800
+    assert server.requests == 1920
     assert "openai:gpt-4o-mini/detailed" in said[2]
 
 
@@ -64,7 +64,7 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
         names: dict[str, Any] = {}
         exec(compile(code, "README.md", "exec"), names)
-    assert set(names["audit"].judges["judge"]) == {"openai:gpt-4o-mini/simple", "mine"}
+    assert {"openai:gpt-4o-mini/simple", "mine"} < set(names["audit"].judges["judge"])
     assert "mine" not in set(names["board"].raters)
     assert (tmp_path / "runs" / "audit" / "report.html").is_file()
 
@@ -74,9 +74,9 @@ def test_commands_with_batches(tmp_path: Path) -> None:
     first, second = blocks("bash batch")[0].splitlines()
     with OpenAIBatchServer(wait=3600.0) as server:
         env = {"OPENAI_BASE_URL": server.openai_url, "OPENAI_API_KEY": "sk-0123456789"}
-        assert "399 calls are with the provider" in metal(first, tmp_path, **env)
+        assert "959 calls are with the provider" in metal(first, tmp_path, **env)
         server.service.ahead += 3600.0
-        assert "400 ratings" in metal(second, tmp_path, **env)
+        assert "960 ratings" in metal(second, tmp_path, **env)
 
 
 def test_commands_on_ones_own_data(tmp_path: Path) -> None:

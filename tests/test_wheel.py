@@ -61,6 +61,7 @@ def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     run(metal, "judge", demo, "-j", "majority,lexical", "--out", "judges", cwd=tmp_path)
     shown = run(metal, "audit", demo, "judges", "--out", "run", "--resamples", "100", cwd=tmp_path)
     assert "Verdicts" in shown
+    assert "Report: metal-demo/mlqe/report.html" in run(metal, "demo", cwd=tmp_path)
     criteria = "from metal.data.formats import metal_criterion; print(metal_criterion('hallucinations').direction)"
     assert run(python, "-c", criteria, cwd=tmp_path).strip() == "lower"
 

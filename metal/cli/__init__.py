@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The verbs in the order of the help: where each is, and what it does.
 VERBS = {
+    "demo": ("metal.cli.analyses:demo", "Audit the datasets that come with METAL."),
     "sample": ("metal.cli.datasets:sample", "Choose passages of similar length."),
     "generate": ("metal.cli.judging:generate", "Write good and bad summaries."),
     "annotate": ("metal.cli.annotate:annotate", "Tasks out to people, ratings back."),
@@ -89,6 +90,7 @@ def metal() -> None:
 
     \b
     First steps:
+      metal demo                                     what METAL says, on real people
       metal audit ratings.csv                        judges against people
       metal import ratings.csv --out datasets/mine   the same, as a dataset
       metal judge datasets/mine -j openai:gpt-4o     a judge rates the outputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +124,23 @@ def analysis(
         console.say(f"Written to {out}: {files}", wrap=False)
 
     return command
+
+
+@verb(metal.demo, out_option("metal-demo"), FORCE)
+def demo(out: Path | None, force: bool) -> None:
+    from metal.runs.parts import made_from
+    from metal.show.audit.page import verdict_table
+
+    out = out or Path("metal-demo")
+    with console.progress("auditing") as advance:
+        audits = metal.demo(progress=advance)
+    for name, run in audits.items():
+        again = (out / name / "run.toml").is_file() and made_from(out / name, Path(run.data["path"]))
+        run.save(out / name, force=force or again)
+        table = replace(verdict_table(run), title=run.data["title"])
+        console.show(table if name == "demo" else replace(table, notes=()))  # the words are explained once
+        console.say(f"Report: {out / name / 'report.html'}", wrap=False)
+    console.say("Next, your own: metal audit RATINGS.csv")
 
 
 audit = analysis(

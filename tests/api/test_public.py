@@ -20,8 +20,8 @@ import pytest
 import metal
 from metal.api.options import options_of
 from metal.cli import metal as command_line
-from metal.data.files import bundled
 from metal.data.records import Estimate
+from tests import DEMO
 from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,7 +84,7 @@ def test_every_verb_is_a_function_with_the_same_options(words: tuple[str, ...]) 
 
 
 def test_inside_a_running_event_loop(tmp_path: Path) -> None:
-    demo = bundled("datasets/demo")
+    demo = DEMO
 
     async def cell() -> tuple[Any, Any]:
         waited = await metal.judge_async(demo, lambda source, output, criterion: 1, name="one", out=tmp_path / "one")
@@ -97,7 +97,7 @@ def test_inside_a_running_event_loop(tmp_path: Path) -> None:
 
 
 def test_a_function_is_a_judge_with_journal_limits_and_resume(tmp_path: Path) -> None:
-    demo, calls = bundled("datasets/demo"), []
+    demo, calls = DEMO, []
 
     async def by_length(source: str, output: str, criterion: metal.Criterion, language: str) -> tuple[float, str]:
         calls.append(language)
@@ -117,19 +117,19 @@ def test_a_function_that_raises_gives_ratings_with_the_reason(tmp_path: Path) ->
     def broken(source: str, output: str, criterion: metal.Criterion) -> float:
         raise ValueError("no idea")
 
-    run = metal.judge(bundled("datasets/demo"), broken, criteria="task_quality", out=tmp_path / "run")
+    run = metal.judge(DEMO, broken, criteria="task_quality", out=tmp_path / "run")
     assert run.ratings["score"].isna().all()
     assert set(run.ratings["reason"]) == {"failed: the judge raised"}
 
 
 def test_a_function_of_the_wrong_shape_is_refused(tmp_path: Path) -> None:
     with pytest.raises(metal.errors.UsageError, match="a function of the source's text"):
-        metal.judge(bundled("datasets/demo"), lambda text: 1, out=tmp_path / "run")
+        metal.judge(DEMO, lambda text: 1, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_an_audit_is_tables_figures_texts_and_plots(tmp_path: Path) -> None:
-    demo = bundled("datasets/demo")
+    demo = DEMO
     run = metal.judge(demo, "majority,random", out=tmp_path / "judges")
     audit = metal.audit(demo, run, resamples=100)
     cell = audit["random", "sw", "task_quality"]
@@ -151,7 +151,7 @@ def test_an_audit_is_tables_figures_texts_and_plots(tmp_path: Path) -> None:
 
 
 def test_saved_as_the_command_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(bundled("datasets/demo"), tmp_path / "demo")
+    shutil.copytree(DEMO, tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     metal.judge("demo", "majority", out="judges")
     metal.audit("demo", "judges", resamples=100).save("mine")
@@ -198,7 +198,7 @@ def test_a_dataframe_is_read_like_a_table_file(tmp_path: Path) -> None:
 
 def in_a_script(folder: Path) -> None:
     """A dataset as datasets/demo whose people are experts and that has a judge of its own, gpt-4."""
-    demo = metal.read(bundled("datasets/demo"))
+    demo = metal.read(DEMO)
     judge = demo.ratings[demo.ratings["rater"] == "A1"].assign(rater="gpt-4")
     columns = ["output", "source", "generator", "language", "criterion", "rater", "score"]
     table = pd.concat([demo.ratings, judge])[columns].astype(str).astype({"score": float})
@@ -237,7 +237,7 @@ def test_the_whole_of_it_as_it_is_written(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_results_are_frozen_and_short(tmp_path: Path) -> None:
-    demo = bundled("datasets/demo")
+    demo = DEMO
     for result in (metal.audit(demo, resamples=100), metal.check(demo), metal.describe(demo), metal.read(demo)):
         assert len(repr(result)) < 400
         with pytest.raises((AttributeError, TypeError)):
@@ -294,6 +294,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "billboard_references": lambda n: metal.billboard_references(demo, metric="chrf", draws=1),
         "check": lambda n: metal.check(demo),
         "compare": lambda n: metal.compare(demo, resamples=100),
+        "demo": lambda n: metal.demo(),
         "describe": lambda n: metal.describe(demo),
         "design": lambda n: metal.design(demo, rounds=100, criteria="task_quality", languages="en"),
         "export": lambda n: metal.export(demo, to="csv", out=out / f"{n}.csv"),
@@ -326,7 +327,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two copies of the demo, and passages to sample from."""
     made = tmp_path_factory.mktemp("twice")
     for name in ("demo", "copy"):
-        shutil.copytree(bundled("datasets/demo"), made / name)
+        shutil.copytree(DEMO, made / name)
     (made / "passages" / "en").mkdir(parents=True)
     for number in range(3):
         text = f"Passage {number} says that the ferry to the island runs again. " * 3

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 import metal
 from metal.cli import metal as command_line
 from metal.errors import UsageError
+from tests import DEMO
 from tests.conftest import offer
 
-DEMO = Path(metal.__file__).parents[1] / "datasets" / "demo"
 VERB = '''
 from typing import Annotated
 

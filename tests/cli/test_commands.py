@@ -15,11 +15,8 @@ import pytest
 from metal.cli import metal as command
 from metal.cli.flags import command_named, in_flags
 from metal.data.dataset import load_dataset
-from metal.data.files import bundled
+from tests import DEMO
 from tests.cli.forks import ROOT, Done, shared
-
-DEMO = bundled("datasets/demo")
-
 
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.data.files import bundled
+from tests import DEMO
 from tests.batch_jobs import drawn
 from tests.cli.forks import Metal, Started, environment, shared
 from tests.cli.runs import KEY, records, until, verdicts
@@ -21,7 +21,7 @@ from tests.ray_cluster import IGNORED, two_nodes, workers
 
 pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
 
-JOB = ("judge", bundled("datasets/demo"), "-j", "g", "-p", "simple", "--repeat", 5)
+JOB = ("judge", DEMO, "-j", "g", "-p", "simple", "--repeat", 5)
 CALLS, IN_FLIGHT = 2_000, 16
 FAULTS = {"429": 0.03, "500": 0.03, "empty": 0.03, "off_schema": 0.03}
 

@@ -22,16 +22,15 @@ import pytest
 
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.dataset_lines import read_raters
-from metal.data.files import bundled
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from metal.raters.judges.journal import lock_run
+from tests import DEMO
 from tests.cli.forks import Metal, Started, by_itself, environment
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
 
-DEMO = bundled("datasets/demo")
 OUTPUTS = 80  # of the demo
 SMALL = ("-l", "en,fr", "-c", "task_quality")  # 16 calls
 RATES = {"429": 0.05, "500": 0.03, "503": 0.02, "drop": 0.02, "drop_mid_body": 0.02, "502": 0.01}

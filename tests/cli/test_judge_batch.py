@@ -12,17 +12,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.data.files import bundled
 from metal.raters.judges.batch.ledger import read_ledger
 from metal.raters.judges.engine import Progress
 from metal.raters.judges.models import Model
 from metal.show.terminal.asking_text import _progress_words
+from tests import DEMO
 from tests.batch_jobs import COMPLETED, EXPIRED, FAILED, TOO_MANY_TOKENS, Behaviour, drawn, in_turn
 from tests.cli.forks import Metal, environment, shared
 from tests.cli.runs import KEY, records, until
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
 
-DEMO = bundled("datasets/demo")
 JUDGE = ("-j", "g", "-p", "simple")
 SMALL = (*JUDGE, "-c", "task_quality")
 

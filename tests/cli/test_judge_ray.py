@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from metal.data.files import bundled
 from metal.errors import MissingExtra
 from metal.raters.judges.cluster.nodes import check_ray
 from metal.raters.judges.cluster.shards import FOLDER
+from tests import DEMO
 from tests.cli.forks import Metal
 from tests.cli.runs import records, until, verdicts
 from tests.llm_server import LlmServer, prompt_digest, random_faults
@@ -22,7 +22,6 @@ from tests.ray_cluster import IGNORED, below, listening, two_nodes
 
 pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
 
-DEMO = bundled("datasets/demo")
 CALLS = 400
 JUDGE = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple")
 

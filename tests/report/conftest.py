@@ -11,11 +11,11 @@ import pytest
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, concat_facts, load_dataset, with_parts
-from metal.data.files import bundled
 from metal.raters.judges.baselines import run_baselines
 from metal.runs.audit_run import AuditRun
 from metal.runs.parts import manifest
 from metal.show.pages import page
+from tests import DEMO
 from tests.browser import browser, visit
 from tests.report.board.boards import dataset
 from tests.report.board.boards import written as written_board
@@ -49,7 +49,7 @@ def report_on(write_run: WriteRun) -> Callable[..., AuditRun]:
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An audit of three of the demo's languages, one written from right to left, and three of its criteria."""
-    demo = load_dataset(bundled("datasets/demo"))
+    demo = load_dataset(DEMO)
     raters, facts = run_baselines(demo, ["lexical", "random"])
     judged = with_parts(demo, raters=[*demo.raters.values(), *raters], facts=concat_facts([demo.ratings, facts]))
     return written(
