@@ -47,6 +47,7 @@ from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
 UNRANKED = "nobody but the people has a score (an overall score takes one on each criterion)"
+FITTED = "rank: the ensemble was fitted to people's scores of these outputs"
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -157,7 +158,10 @@ def _generators(
     settings: BoardSettings,
     written: tuple[str, ...],
 ) -> list[dict[str, Any]]:
-    """Generators by people, the best rater, the best metric, the best that scored every generator, and the ensemble."""
+    """Generators by people, the best rater, the best metric, the best that scored every generator, and the ensemble.
+
+    The ensemble was fitted to people's scores of these very outputs: it gives them means, and no ranks.
+    """
     by = {PEOPLE: cell.human}
     defined = [
         row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
@@ -169,11 +173,15 @@ def _generators(
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
         by[_named(ensemble)] = ensemble.scores
-    return [
-        row
+    rows = [
+        row | {"undefined": ""}
         for name, scores in by.items()
         for row in generator_rows(cell, name, scores, bootstrap, settings.permutations, written)
     ]
+    if ensemble:
+        unranked = {"rank": None, "cluster": None, "undefined": FITTED}
+        rows = [row | (unranked if row["by"] == _named(ensemble) else {}) for row in rows]
+    return rows
 
 
 def _crowd(dataset: Dataset, settings: BoardSettings, figures: BoardFigures) -> dict[str, pd.DataFrame]:
@@ -192,9 +200,12 @@ def _named(ensemble: BoardEnsemble) -> str:
 
 
 def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
+    named = people_named(dataset, settings.reference)
+    panels = sum(bool(dataset.raters[name].about.get("panel")) for name in named)  # means of several people
     return {
         **cell.place,
-        "people": len(people_named(dataset, settings.reference)),
+        "people": len(named) - panels,
+        "panels": panels,
         "outputs": int(cell.rated.sum()),
         "criteria": cell.criteria,
         "scale_low": cell.scale.low,
@@ -266,6 +277,12 @@ def _warnings(
         yield (
             f"{', '.join(mixed)}: generators were scored on different numbers of sources; their means are not of the "
             "same"
+        )
+    if unranked := sorted({each.generator for each in dataset.outputs.values()} - {*generators["generator"]}):
+        lacking = not any(source.references for source in dataset.sources.values())
+        yield (
+            f"{', '.join(unranked)}: no rank, as neither the people nor a rater that ranks generators scored any output"
+            + ("; METAL's own metrics need references, which no source has" if lacking else "")
         )
     on_board = {rater.name for cell in cells for rater in cell.raters}
     for name, rater in sorted(dataset.raters.items()):

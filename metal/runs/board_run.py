@@ -63,7 +63,7 @@ DESCRIBED: Tables = {
     ),
     "generators": (
         *CELL,
-        *unshown("by", "rank", "cluster", "generator", "human", "sources"),
+        *unshown("by", "rank", "cluster", "generator", "human", "sources", "undefined"),
         Column("score", "mean score", score, interval=True),
     ),
     "ensembles": (
@@ -88,7 +88,7 @@ DESCRIBED: Tables = {
     "comparisons": (*CELL, *unshown("first", "second", "p", "at_most")),
     "people": (
         *CELL,
-        *unshown("people", "outputs", "scale_low", "scale_high", "undefined"),
+        *unshown("people", "panels", "outputs", "scale_low", "scale_high", "undefined"),
         Column("one_against_others", "one person against the others", figure, interval=True, direction="higher"),
     ),
 }

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.boards import ranking as module
-from metal.boards.board import billboard
+from metal.boards.board import FITTED, billboard
 from metal.boards.cells import BoardRater
 from metal.boards.generators import generator_rows, resampled_means
 from metal.boards.ranking import (
@@ -360,8 +360,26 @@ def test_by_whom_the_board_ranks() -> None:
         "near": 4,
         "ensemble of 2": 4,
     }
+    ranked = table["rank"].notna()
+    assert (
+        table["by"][ranked] != "ensemble of 2"
+    ).all()  # it was fitted to these outputs: no rank, no cluster, and why
+    assert not table["cluster"][~ranked].notna().any()
+    assert set(table["undefined"][~ranked]) == {FITTED}
     ours = table[table["by"] == "ensemble of 2"]["score"].mean()
     assert ours == pytest.approx(np.nanmean(np.array(unrated, dtype=float)), abs=5)  # on people's scale, 0 to 100
+
+
+def test_a_panel_is_no_person_and_a_generator_without_scores_is_named() -> None:
+    quality = {"THumB": [2, 1, None] * 4, "judge": [1, 2, None] * 4}
+    board = billboard(
+        made({"quality": quality}, ("g0", "g1", "g2"), raters={"THumB": Rater("THumB", "human", "", {"panel": True})}),
+        QUICK,
+    )
+    assert board.tables["people"].loc[0, ["people", "panels"]].tolist() == [0, 1]
+    (unranked,) = (line for line in board.warnings if "no rank" in line)
+    assert unranked.startswith("g2: no rank, as neither the people nor a rater")
+    assert unranked.endswith("METAL's own metrics need references, which no source has")
 
 
 @pytest.mark.parametrize("name", ["people", "ensemble (unseen)", "ensemble of 3"])

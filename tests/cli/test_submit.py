@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shutil
 from pathlib import Path
+from random import Random
 
 import pandas as pd
 import pytest
 
 import metal
+from metal.boards import board as boards
 from metal.boards.settings import BoardSettings
 from metal.boards.store import kept_settings, open_board, read_history
 from metal.data.dataset import with_parts
@@ -437,6 +440,38 @@ def test_a_board_that_was_told_nothing_says_so(small: Commands) -> None:
     assert "ranked against all its people" in small.program("length", LENGTH)
     small.ranked()
     assert "ranked against all" not in small.generator("new")
+
+
+LOOKS = {
+    "criteria": "fluency",
+    "languages": "ar",
+    "raters": "chrf",
+    "common": True,
+    "members": "metric,llm",
+    "nonzero": 2,
+    "alpha": 0.3,
+    "alpha_rule": "middle",
+    "at": 1,
+    "resamples": 100,
+    "permutations": 100,
+    "seed": 5,
+}
+WHO = ("reference", "human", "families", "exclude_noisy")
+
+
+def test_no_option_that_only_looks_is_kept(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by itself, and random sets of them; an option that is new has to be put on one of the lists."""
+    assert {*LOOKS, *WHO, "data", "ratings", "progress"} == set(inspect.signature(metal.billboard).parameters)
+    small.ranked()
+    settings = BoardSettings(criteria=("fluency",), resamples=100, permutations=100)
+    ranked = boards.billboard(metal.read(small.board), settings)
+    monkeypatch.setattr(boards, "billboard", lambda *arguments, **options: ranked)
+    kept = (small.board / "board" / "settings.json").read_bytes()
+    random = Random(1)
+    for names in [*([name] for name in LOOKS), *(random.sample(list(LOOKS), 4) for _ in range(8))]:
+        metal.billboard("small", **{name: LOOKS[name] for name in names})
+        assert (small.board / "board" / "settings.json").read_bytes() == kept, names
+    assert kept_settings(small.board, 1) == BoardSettings(reference="group=native")
 
 
 def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands) -> None:

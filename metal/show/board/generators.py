@@ -33,6 +33,8 @@ def generator_table(run: BoardRun, criterion: str, language: str, key: str = "ge
     blank = any(len(ranked) < len(generators) for ranked in rankings.values())
     notes = ["Rank; below it the mean score with its 95% interval by source, on the scale of whoever ranks."]
     notes += ["A dash: not scored, or not rated."] if blank else []
+    fitted_to = [by for by, ranked in rankings.items() if not any(known(row["rank"]) for row in ranked.values())]
+    notes += [f"No ranks by {name(by)}: it was fitted to people's scores of these very outputs." for by in fitted_to]
     title = f"Generators: {run.where(criterion, language)}"
     return TableView.of(run, "generators", title, columns, rows, name=key, notes=notes)
 
@@ -55,7 +57,7 @@ def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
 def generator_charts(run: BoardRun) -> list[Chart]:
     """Where the rankings go apart, and what people give with intervals."""
     rankings = _rankings(run, run.main, run.language)
-    lines = _lines(run, rankings)
+    lines = _lines(run, {by: rows for by, rows in rankings.items() if any(known(row["rank"]) for row in rows.values())})
     charts = [lines] if lines else []
     if by_people := list(rankings.get("people", {}).values()):
         key, words = "generators_people", "the mean score"

@@ -164,7 +164,8 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
 def _best_generators(run: BoardRun) -> str:
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
-        by.setdefault(row["by"], []).append(row)
+        if known(row["rank"]):
+            by.setdefault(row["by"], []).append(row)
     winners = []
     for who, ranked in by.items():
         top = [row for row in ranked if known(row["cluster"]) and row["cluster"] == ranked[0]["cluster"]] or ranked[:1]
@@ -285,7 +286,7 @@ def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator
             yield f"{board.main}: {_rank(row, ranked)}"
     generators = _main_rows(board, "generators")
     for row in generators:
-        if row["generator"] == name:
+        if row["generator"] == name and known(row["rank"]):
             last = sum(other["by"] == row["by"] for other in generators)
             place = f"rank {count(row['rank'])} of {last} generators by {within(row['by'])}"
             yield f"{board.main}: {place}, mean {score(row['score'])}"
