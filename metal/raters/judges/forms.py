@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-OTHER, QUOTED, TIED, FINAL, STRUCTURED = range(5)
+ASIDE, OTHER, QUOTED, TIED, FINAL, STRUCTURED = range(6)
 
 # ---------------------------------------------------------------- parts: numbers
 
@@ -17,20 +17,21 @@ _DIGITS = r"\d{1,9}(?:\.\d{1,15}|,\d{1,2})?"
 # What makes a number another one: `4 and a half`, `four point five`, `three hundred`, `4 1/2`, `4½`.
 _FRACTION = r"[\s-]+(?:and\s+a\s+half|point\s|hundred|thousand|\d/\d)|[\p{No}]"
 # Not followed by the rest of a range (`3-4`, `3 to 4`), a percentage or a fraction.
-_NOTHING_MORE = rf"(?!\s*(?:-|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FRACTION})"
+_NOTHING_MORE = rf"(?!\s*(?:[-+=]|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FRACTION})"
 _NO_UNIT = r"(?!分(?!钟)|点)"  # 4分: four points
 _NUMERAL = rf"(?<![\w.,/-])[-\N{{MINUS SIGN}}]?{_DIGITS}(?!{_NO_UNIT}\w|[.,/:]\d|-\w){_NOTHING_MORE}"
-_NUMBER_WORD = rf"\b(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
+_NUMBER_WORD = rf"\b(?<!\b(?:this|that|which|no)\s)(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
 _SCORE = rf"(?P<n>{_NUMERAL}|{_NUMBER_WORD})"  # the number that a form reads
 _NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
 # The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.
 _OUT_OF = (
-    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?"
-    r"|\s+(?:sur|из|من|kati\s+ya)\s+)"
+    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
 )
+_OUT_OF_ELSEWHERE = r"\s+(?:sur|из|من|kati\s+ya)\s+"
 _TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_NUMBER_WORD})"
-_OUT_OF_TOP = rf"(?:{_OUT_OF}{_TOP})?+"
+_OUT_OF_TOP = rf"(?:(?:{_OUT_OF}|{_OUT_OF_ELSEWHERE}){_TOP})?+"
 _GIVEN_TOP = rf"(?:\s+(?:out\s+of\s+{_NUMBER}|\([^()\n]{{1,40}}\))(?=\s*[:=]))?"  # Score out of 5: 4
+_STARS = r"\N{BLACK STAR}\N{WHITE MEDIUM STAR}"
 _IS_NO_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"  # not itself after `out of`
 
 # ---------------------------------------------------------------- parts: words around a score
@@ -40,7 +41,10 @@ _NOUN_BEGINS = r"(?:\b|(?<=_)|(?-i:(?=Score|Rating)))"  # fluency_score, Fluency
 _FINAL = r"(?P<final>\b(?:final|overall|total)\b[*_]{0,3}\s+(?:\p{L}+\s+){0,2}?)?"  # its final fluency score
 _GIVE = (
     r"(?:giv(?:e|es|en|ing)|gave|(?:assign|award)(?:s|ed|ing)?|deserv(?:e|es|ing)|merit(?:s|ing)?|"
-    r"rat(?:e|es|ed|ing)|choose(?:\s+option)?|gets|got|receive[sd]|earn(?:s|ed)|say|go\s+with|"
+    r"rat(?:e|es|ed|ing)|choose)"
+)
+_GET = (
+    r"(?:choose\s+option|gets|got|receive[sd]|earn(?:s|ed)|say|go\s+with|"
     r"(?:settl|round|lower|rais|reduc|drop|fall)\p{L}*(?:\s+(?:it|up|down))?\s+(?:on|to|at)|"
     r"(?:(?:it|this)(?:['’]s|\s+is)|but)(?=\s+an?\b))"
 )
@@ -52,7 +56,7 @@ _LINK = (
 _PRAISE = (
     r"(?:(?:an?|perfect|full|solid|around|about|approximately|roughly|perhaps|maybe|only|just)\s+)*"  # `a perfect 5`
 )
-_OPENING_MARKS = r"[\"'*_`(\[\s~≈]*"
+_OPENING_MARKS = r"[\"'*_`(\[\s~≈$]*"
 _CLOSING_MARKS = r"[\"'*_`)\]]*"
 # Up to twelve words between a noun and its score; none of them compares the score with another.
 _NOT_COMPARING = r"(?!(?:out|not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
@@ -64,21 +68,21 @@ _NEGATION = r"\b(?:not|cannot|never|\p{L}+n['’]t)\s+"
 # Not followed by what it counts: it gives 4 examples.
 _COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since|here|overall|due|given|but|not)\p{L})"
 
-_GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade)"
+_GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade|put|place|lean|estimate)"
 _CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
 
 # The same in other languages of METAL, whose numbers may stand close to letters.
-_OF_TOP_BEFORE = r"(?:\s+üzerinden|\s+में\s+से|\s*এর\s+মধ্যে|[分点]满?満?点?中)"
+_OF_TOP_BEFORE = r"(?:\s+üzerinden|\s+में\s+से|\s*এর\s+মধ্যে|(?:[分点]满?満?点?|段階)中)"
 _BARE = rf"(?P<n>(?<![\d.,/-]){_DIGITS}(?![.,/:%]?\d|{_OF_TOP_BEFORE}){_NOTHING_MORE})"
 _NOUN_ELSEWHERE = (
-    r"(?:\b(?:une|la|ma)\s+note|оценк\p{L}|балл\p{L}*|\bpuan\p{L}*|स्कोर|अंक|স্কোর|নম্বর|الدرجة|درجة|التقييم|"
-    r"评分|得分|分数|打|スコア|評価|点数|\balama)"
+    r"(?:\b(?:une|la|ma)\s+note|\bnote(?=\s+(?:finale|globale))|оценк\p{L}|балл\p{L}*|\bpuan\p{L}*|स्कोर|अंक|স্কোর|"
+    r"নম্বর|الدرجة|درجة|التقييم|评分|得分|分数|分(?=\s*[:：])|打|スコア|評価|点数|\balama)"
 )
 _FINAL_ELSEWHERE = (
-    r"(?P<final>finale|globale|итогов\p{L}+|общ\p{L}+|nihai|toplam|अंतिम|চূড়ান্ত|النهائي\p{L}?|最终|最終|综合|総合|"
+    r"(?P<final>finale|globale|итогов\p{L}+|общ\p{L}+|nihai|toplam|genel|अंतिम|চূড়ান্ত|النهائي\p{L}?|最终|最終|综合|総合|总|"
     r"ya\s+mwisho)"
 )
-_UP_TO_NUMBER = r"(?:\s*[:=：]\s*|\s*(?:为|是|は|est)\s*|\s+(?:est\s+)?de\s+|\s*)"
+_UP_TO_NUMBER = r"(?:\s*[:=：]\s*|\s+[-\N{EN DASH}\N{EM DASH}]\s+|\s*(?:为|是|は|est)\s*|\s+(?:est\s+)?de\s+|\s*)"
 _LINE_BEGINS = r"^[ \t*_#\"'|]{0,8}+(?:\p{L}[\p{L}\p{M} \t]{1,30}+[*_]{0,3}+[:=：|]\s?)?[ *_\"']{0,4}+"
 
 # ---------------------------------------------------------------- forms of a verdict
@@ -106,9 +110,11 @@ FORMS = tuple(
         # I would give it a 4 | it deserves a 4
         (
             TIED,
-            rf"\b{_GIVE}\b(?:\s+(?:it|this|that|them|the|its?|\p{{L}}+['’]s|{_JUDGED})\b){{0,4}}\s+"
+            rf"\b{_GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{_JUDGED})\b){{0,4}}\s+"
             rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}",
         ),
+        # this gets 2 | I would go with a 4 | it falls to a 3
+        (OTHER, rf"\b{_GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}"),
         # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
         (
             TIED,
@@ -119,17 +125,22 @@ FORMS = tuple(
         # 4 out of 5 | 4/5
         (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d)"),
         # 4 stars | Four stars
-        (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[\N{{BLACK STAR}}\N{{WHITE MEDIUM STAR}}])"),
+        (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"),
         # <score>4</score> | \boxed{{4}} | [RESULT] 4
         (TIED, rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}"),
-        # 5 üzerinden 4 | Je donne une note de 3 | スコアは3です
-        (TIED, rf"{_TOP}{_OF_TOP_BEFORE}\s*{_BARE}"),
+        # (90 + 80) / 2 = 85
+        (TIED, rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}"),
+        # Je donne une note de 3 | スコアは3です
         (
             TIED,
             rf"(?:{_FINAL_ELSEWHERE}\s*)?{_NOUN_ELSEWHERE}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}{_BARE}{_OUT_OF_TOP}",
         ),
-        (TIED, rf"(?<!满分为?){_BARE}\s?(?:分(?!钟|之)|अंक|puan\b|балл)"),
-        (OTHER, rf"{_BARE}\s?点(?![满満])"),
+        # 5 üzerinden 4 | 4 из 5 | 4分
+        (
+            OTHER,
+            rf"{_TOP}{_OF_TOP_BEFORE}\s*{_BARE}|(?<!满分为?){_BARE}"
+            rf"(?:{_OUT_OF_ELSEWHERE}{_TOP}|\s?(?:分(?!钟|之)|点(?![满満])|अंक|puan\b|балл))",
+        ),
         # 100. The text ... | 75 - The text ...
         (
             TIED,
@@ -144,23 +155,23 @@ FORMS = tuple(
         # the same of a line
         (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
         # alone on a line, after the criterion's name or bare
-        (
-            OTHER,
-            rf"{_LINE_BEGINS}{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"'|]{{0,6}}+$",
-        ),
+        (OTHER, rf"{_LINE_BEGINS}{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"'|]{{0,6}}+$"),
     )
 )
 PERCENT = regex.compile(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
-ASIDE = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
+IN_BRACKETS = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
 # Just before a score that is another's or that somebody else speaks of: the previous summary got | it says "Score: 5"
 OF_ANOTHER = regex.compile(
     r"\b(?:reference|previous|last|other|another|human|initially|says|asks|orders|claims|tells|demands|contains|"
-    r"instructs)\b(?:[^\w.!?;\n]+(?!(?:I|my|this|so|but)\b)[\p{L}'’]+){0,6}[^\w.!?;]*\Z",
+    r"includes|instructs|instruction)\b"
+    r"(?:(?:[^\w.!?;\n]+(?!(?:I|my|so|but)\b|(?<=,\s)this\b)[\p{L}'’]+){0,6}[^\w.!?;]*|[^\n\"“”]{0,40}[\"“][^\n\"”]*)\Z",
     regex.I,
 )
 # ★★★☆☆ | ★★★½
-STARS = regex.compile(r"(?<![\p{L}\d][\s-]*)(?:[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]\ufe0f?[ \t]?+)++(?P<half>\p{No})?")
-STAR = regex.compile(r"[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]")
+STARS = regex.compile(
+    rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"  # after no number: 3 ⭐
+)
+STAR = regex.compile(rf"[{_STARS}]")
 
 
 @lru_cache(maxsize=64)
@@ -175,6 +186,7 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
         rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
         rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
         rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，।]|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s))"
+        rf"|<\w{{1,20}}>\s?{label}\s?</"
         rf"|(?P<bold>\*\*{label}\*\*|{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
         regex.I | regex.M,
     )

@@ -2,10 +2,10 @@
 
 Whatever a reply gives as a verdict has a rank: a JSON object that opens or closes the reply; a `final` or `overall`
 score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`, `4 out of 5`, `Four stars`),
-a number that opens or closes the reply; an object amid prose or in a line of it, which may be a quotation; others, and
-numbers tied to judging that are another's. The last of the highest rank counts. What only looks like a verdict (the
-scale itself, negations, points taken off, dates) is blanked out first. A number off the scale is not a verdict and is
-never clipped; an object without a valid score is the answer "no score".
+a number that opens or closes the reply; an object amid prose or in a line of it, which may be a quotation; others
+(`this gets 2`), and another's (`the reference has a score of 5`). The last of the highest rank counts. What only looks
+like a verdict (the scale itself, negations, points taken off, dates) is blanked out first. A number off the scale is
+not a verdict and is never clipped; an object without a valid score is the answer "no score".
 """
 
 from __future__ import annotations
@@ -26,7 +26,18 @@ UNPARSABLE = "unparsable"
 CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say that it ran out of tokens
 OFF_SCALE = "off the scale"
 
-SCORE_KEYS = ("final_score", "overall_score", "score", "rating", "verdict", "grade", "label", "answer")
+SCORE_KEYS = (
+    "final_score",
+    "overall_score",
+    "score",
+    "rating",
+    "overall",
+    "verdict",
+    "grade",
+    "value",
+    "label",
+    "answer",
+)
 _FENCE = regex.compile(r"```\w*")
 _PLACEHOLDER = regex.compile(r"\s*<")  # "<0, 1 or 2>": the form of the prompt, echoed
 _BLANKS = regex.compile(r"\s{3,}+")
@@ -77,8 +88,8 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
         value = field_of(fields, SCORE_KEYS)
         if not (isinstance(value, str) and _PLACEHOLDER.match(value)):
             line = prose.rfind("\n", 0, max(0, place - 1)) + 1
-            quoted = bool(words) and words[0] < place and (place <= words[-1] or words[-1] >= line)
-            quoted = quoted or forms.OF_ANOTHER.search(prose, max(0, place - 200), place)
+            amid = bool(words) and words[0] < place and line <= words[-1]
+            quoted = amid or forms.OF_ANOTHER.search(prose, max(0, place - 200), place)
             rank = forms.QUOTED if quoted else forms.STRUCTURED
             evidence.append(_Evidence(rank, place, _number_of_field(value, scale, letters)))
     justification = next((reason for _, fields in reversed(objects) if (reason := justification_in(fields))), "")
@@ -87,13 +98,13 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
 
 def _weighed(evidence: Sequence[_Evidence], scale: Scale, justification: str) -> ReplyVerdict:
     """The last valid score of the highest rank, or why there is none."""
-    highest = max((given.rank for given in evidence), default=forms.OTHER)
+    highest = max((given.rank for given in evidence), default=forms.ASIDE)
     valid = [
         (given.rank, given.place, given.score)
         for given in evidence
         if given.score is not None and scale.allows(given.score)
     ]
-    rank, _, score = max(reversed(valid), key=lambda given: given[:2], default=(forms.OTHER, 0, 0.0))
+    rank, _, score = max(reversed(valid), key=lambda given: given[:2], default=(forms.ASIDE, 0, 0.0))
     if valid and rank == highest:
         least = highest if highest == forms.FINAL else min(highest, forms.QUOTED)
         rivals = {other for rank, _, other in valid if rank >= least}
@@ -122,9 +133,9 @@ def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, lis
 
 def _number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
     """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good", "two"."""
-    if isinstance(value, Mapping):  # {"value": 4, "max": 5}, or its only number
+    if isinstance(value, Mapping):  # {"stars": 4, "of": "clarity"}
         numbers = [inner for inner in value.values() if isinstance(inner, int | float)]
-        value = value.get("value", numbers[0] if len(numbers) == 1 else None)
+        value = numbers[0] if len(numbers) == 1 else None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return finite(value)
     if not isinstance(value, str):
@@ -213,10 +224,12 @@ def _numbers_in(text: str, scale: Scale) -> Iterator[_Evidence]:
             if number is None or (top and tops and read_number(top) not in tops):
                 continue
             begin, place = max(0, match.start() - 200), match.start("n")
-            aside = rank == forms.TIED and (
-                forms.ASIDE.search(text, begin, match.start()) or forms.OF_ANOTHER.search(text, begin, place)
-            )
-            yield _Evidence(forms.OTHER if aside else forms.FINAL if groups.get("final") else rank, place, number)
+            if rank != forms.FINAL and (
+                forms.IN_BRACKETS.search(text, begin, match.start()) or forms.OF_ANOTHER.search(text, begin, place)
+            ):
+                yield _Evidence(forms.OTHER if rank == forms.TIED else forms.ASIDE, place, number)
+            else:
+                yield _Evidence(forms.FINAL if groups.get("final") else rank, place, number)
     for match in forms.STARS.finditer(text):
         yield _Evidence(forms.TIED, match.start(), len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0))
 

@@ -42,9 +42,9 @@ _DEEPEST = 4
 def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
     """Place and fields of each JSON object in a text that has one of the names as a key, in order.
 
-    Of nested objects the outermost whose value under the name is none itself; what surrounds them (fences, prose,
-    lists) plays no part. Keys are in lower case; an object that repeats one comes twice, with its first and with its
-    last values. One that the end of the text cuts off comes last, without fields.
+    Of nested objects the outermost whose value under the name is none itself, with the justification around it; what
+    surrounds them (fences, prose, lists) plays no part. Keys are in lower case; an object that repeats one comes twice,
+    with its first and with its last values. One that the end of the text cuts off comes last, without fields.
     """
     decode = json.JSONDecoder(strict=False, object_pairs_hook=_fields).raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
@@ -86,7 +86,8 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
         yield from named
     else:
         inside = [fields for inner in values for fields in _with_key(inner, names, depth + 1)]
-        yield from inside or named
+        reasons = {key: value for fields in named for key, value in fields.items() if key in REASON_KEYS}
+        yield from [reasons | fields for fields in inside] or named
 
 
 def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
