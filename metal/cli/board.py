@@ -126,7 +126,7 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
                 "  no rank: no rater that generators are ranked by scored it. Hand in scores with --scores (withdraw "
                 f"it first), or let people rate it: metal annotate export {board} -g {result.name}"
             )
-        console.say(f"Next: metal billboard {board}", wrap=False)
+        console.say(f"Next: metal billboard {'' if result.ranked else 'history '}{board}", wrap=False)
 
     return command
 

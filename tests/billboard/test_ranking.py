@@ -373,9 +373,15 @@ def test_by_whom_the_board_ranks() -> None:
 def test_a_panel_is_no_person_and_a_generator_without_scores_is_named() -> None:
     quality = {"THumB": [2, 1, None] * 4, "judge": [1, 2, None] * 4}
     board = billboard(
-        made({"quality": quality}, ("g0", "g1", "g2"), raters={"THumB": Rater("THumB", "human", "", {"panel": True})}),
+        made(
+            {"quality": quality},
+            ("g0", "g1", "g2"),
+            raters={"THumB": Rater("THumB", "human", "", {"panel": True})},
+            extra={"left_out": ["4 outputs by Human that people rated are not here"]},
+        ),
         QUICK,
     )
+    assert "4 outputs by Human that people rated are not here" in board.warnings  # what a merge lost
     assert board.tables["people"].loc[0, ["people", "panels"]].tolist() == [0, 1]
     (unranked,) = (line for line in board.warnings if "no rank" in line)
     assert unranked.startswith("g2: no rank, as neither the people nor a rater")

@@ -485,7 +485,9 @@ def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands)
     assert "ranked against rater=A1,A2, as `metal billboard` with --reference last said" in said
     assert "rank" in said.split("of 5 generators by ")[0]
     (small.board / "board" / "settings.json").write_text('{"families": "3"}', encoding="utf-8")
-    assert "not ranked: small/board/settings.json: not the settings" in small.generator("new")
+    said = small.generator("new")
+    assert "not ranked: small/board/settings.json: not the settings" in said
+    assert "Next: metal billboard history small" in said  # which works, where nothing can be ranked
     assert small.history()[-1]["name"] == "new"
 
 
