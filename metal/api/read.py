@@ -96,6 +96,7 @@ def read(
         ByCriterion,
         Option("Number added to scores: -1.", metavar="[CRITERION=]NUMBER", aliases=("--shift",), by_criterion=True),
     ] = None,
+    sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME")] = "",
     subset: Annotated[str, Option("hf: configuration of the dataset.")] = "",
     split: Annotated[str, Option("hf: split to read.")] = "",
     revision: Annotated[str, Option("hf: revision of the dataset.")] = "",
@@ -139,6 +140,7 @@ def read(
         "measures": by_criterion(measures),
         "ranges": by_criterion(ranges),
         "shifts": by_criterion(shifts),
+        "sheet": sheet,
         "subset": subset,
         "split": split,
         "revision": revision,
@@ -177,9 +179,10 @@ def draft_of(
     from metal.data.formats.table import read_ratings
 
     format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
-    if "reader" in load_format(format).options:
+    readable = load_format(format).options
+    if "reader" in readable:
         scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
-        options = {**options, "reader": _read_reply, "scales": scales}
+        options = {**options, "reader": _read_reply, "scales": scales} | ({"base": base} if "base" in readable else {})
     if not isinstance(data, str | os.PathLike):
         return read_ratings(data, **options)
     draft = read_format(format, Path(data), options)

@@ -75,6 +75,7 @@ def sample(out: Path, **options: Any) -> None:
         metal import a.xlsx --wide '{rater}_{criterion}' --missing -1 --out datasets/a
         metal import PARIKSHA_FOLDER --out datasets/pariksha
         metal import billboard billboard/results/cnndm --out datasets/cnndm
+        metal import runs/stopped --into datasets/mine
         metal import thumb thumb --into datasets/cnndm
         metal import alttest summeval --only llm --into datasets/cnndm --map-generators systems.json
         metal import METAL_RELEASE.json --texts xlsum --out datasets/metal

@@ -94,7 +94,7 @@ def test_entry_points_that_offer_no_format(tmp_path: Path, monkeypatch: pytest.M
 def test_a_format_whose_entry_point_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = {name: point for name, point in plugins.plugins("metal.formats").items() if name != "thumb"}
     monkeypatch.setattr(plugins, "_plugins", lambda *_: left)
-    formats_left = "alttest basse billboard hf metal-release mqm pariksha pariksha-pairs table"
+    formats_left = "alttest basse billboard hf journal metal-release mqm pariksha pariksha-pairs table"
     assert " ".join(formats.known_formats()) == formats_left
     assert len(read(tmp_path).facts) == 5
     with pytest.raises(MetalError, match="format 'thumb' is not known"):

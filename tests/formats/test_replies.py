@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import metal
+from metal.data.files import bundled
 from metal.data.formats.table import read_ratings
 from metal.data.records import Scale
 from metal.errors import UsageError
@@ -111,6 +112,36 @@ def test_texts_that_people_rated_are_no_replies_of_judges(criterion: str) -> Non
     assert data.raters["Ann"].kind == "human"
     assert any(line.startswith("replies not read: ") for line in data.report)
     assert data.ratings["comment"].tolist() == [""] * 3
+
+
+def test_a_stopped_run_is_read_from_its_journal(tmp_path: Path) -> None:
+    """What the run itself read of its replies, with a line that a crash cut short."""
+    demo = bundled("datasets/demo")
+
+    def by_length(source: str, output: str, criterion: metal.Criterion) -> int:
+        if len(output) % 5 == 0:
+            raise ValueError("no idea")
+        return len(output) % 2
+
+    options = {"criteria": "hallucinations", "flip": "hallucinations", "limit": 30}
+    run = metal.judge(demo, by_length, out=tmp_path / "run", **options)
+    with (tmp_path / "run" / "journal.jsonl").open("a") as journal:
+        journal.write('{"key":"ab","kind":"ver')
+    key = ["output", "criterion"]
+    expected = run.ratings.astype(dict.fromkeys(key, str)).set_index(key).sort_index()
+    for options in ({}, {"into": demo}):
+        data = metal.read(tmp_path / "run", **options)
+        read = data.ratings[data.ratings["rater"] == "by_length"]
+        read = read.astype(dict.fromkeys(key, str)).set_index(key).sort_index()
+        pd.testing.assert_series_equal(read["score"], expected["score"])
+        assert read["reason"].tolist() == expected["reason"].tolist()
+        assert read["score"].isna().any()
+    (tmp_path / "run" / "raters.jsonl").unlink()  # stopped before it was written; functions flip nothing, models do
+    flipped = metal.read(tmp_path / "run").ratings
+    assert flipped["score"].dropna().tolist() == [1 - score for score in run.ratings["score"].dropna()]
+    (tmp_path / "run" / "run.toml").unlink()
+    with pytest.raises(UsageError, match="the dataset that was judged is not at hand; give it as `into`"):
+        metal.read(tmp_path / "run")
 
 
 @pytest.mark.reference

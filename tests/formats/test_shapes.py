@@ -313,7 +313,14 @@ def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
     with pd.ExcelWriter(tmp_path / "two.xlsx") as writer:
         for name in ("ann1", "ann2"):
             pd.DataFrame({"id": ["a"], "rater": [name], "score": [1]}).to_excel(writer, sheet_name=name, index=False)
-    assert "only the first sheet is read, not ann2" in metal.read(tmp_path / "two.xlsx").report
+    assert "only the sheet 'ann1' is read, not ann2 (`sheet`)" in metal.read(tmp_path / "two.xlsx").report
+    assert set(metal.read(tmp_path / "two.xlsx", sheet="ann2").raters) == {"ann2"}
+    with pytest.raises(MetalError, match=r"sheet 'x'.*ann1"):
+        metal.read(tmp_path / "two.xlsx", sheet="x")
+    with pd.ExcelWriter(tmp_path / "cover.xlsx") as writer:
+        pd.DataFrame({"Notes": ["read me"]}).to_excel(writer, sheet_name="About", index=False)
+        pd.DataFrame({"id": ["a"], "A1": [1], "A2": [2]}).to_excel(writer, sheet_name="data", index=False)
+    assert set(metal.read(tmp_path / "cover.xlsx").raters) == {"A1", "A2"}
     dataset = read(tmp_path, "id,rater,Fluency,fluency\na,x,1,2\n")
     assert "alike-names" in {finding.code for finding in lint(dataset)}
     with pytest.raises(MetalError, match="row 2: 4 cells where the header names 3 columns"):

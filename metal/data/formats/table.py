@@ -37,13 +37,14 @@ OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "k
     *PER_CRITERION,
     "reader",
     "scales",
+    "sheet",
 }
 IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table file; see `draft_from` for the options."""
-    return draft_from(read_frame(path), options, path)
+    return draft_from(read_frame(path, options.get("sheet", "")), options, path)
 
 
 def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
@@ -78,7 +79,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     - missing: texts that stand for no answer, besides the usual ones
     - directions, levels, measures, ranges, shifts {criterion, with *: value}: see metal.data.tables.scales
     - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the dataset to be joined
-    - name: of the dataset
+    - name: of the dataset; sheet: of an XLSX file
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """

@@ -35,8 +35,8 @@ def _ending(path: Path) -> str:
     return path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
-def read_frame(path: str | Path) -> pd.DataFrame:
-    """The file as a data frame; `attrs["notes"]` says what was guessed.
+def read_frame(path: str | Path, sheet: str = "") -> pd.DataFrame:
+    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to read.
 
     Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises UsageError or
     DataError, with the row where there is one, when it cannot be read.
@@ -51,9 +51,9 @@ def read_frame(path: str | Path) -> pd.DataFrame:
         if ending == ".parquet":
             return _without_bytes(pd.read_parquet(path), path)
         if ending == ".xlsx":
-            others: list[str] = []
-            frame = _with_header(pd.DataFrame(sheet_rows(path, others), dtype=str), path)
-            frame.attrs["notes"] = [f"only the first sheet is read, not {', '.join(others)}"] if others else []
+            notes: list[str] = []
+            frame = _with_header(pd.DataFrame(sheet_rows(path, notes, sheet), dtype=str), path)
+            frame.attrs["notes"] = notes
             return frame
         if ending in (".json", ".jsonl"):
             return _from_json(path, lines=ending == ".jsonl")

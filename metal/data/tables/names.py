@@ -58,3 +58,14 @@ CRITERION = re.compile(
     r"correct|accept|readab|harm|safe|clar|factual|complete|problem|style|natural|useful",
     re.IGNORECASE,
 )
+
+
+def plain(name: str) -> str:
+    """A column's name without what people write in different ways."""
+    return re.sub(r"[\s_\-]+", "", name.lower())
+
+
+def is_known(cell: object) -> bool:
+    """Whether a cell of a header names a role or a rater."""
+    name = str(cell)
+    return any(plain(name) in names for names in GUESSES.values()) or bool(RATER.fullmatch(name) or MODEL.search(name))

@@ -17,7 +17,7 @@ from pandas.api.types import is_numeric_dtype, union_categoricals
 from metal.data.ratings import no_probability
 from metal.data.records import KINDS
 from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, order_of, read_answers
-from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, NO_ANSWERS, RATER
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, NO_ANSWERS, RATER, plain
 from metal.data.tables.pairs import are_winners
 from metal.data.text import first_few
 from metal.errors import DataError, UsageError
@@ -122,10 +122,6 @@ def columns_of(frame: pd.DataFrame) -> str:
     return f"Columns found: {', '.join(frame.columns)}"
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_\-]+", "", name.lower())
-
-
 def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
     """{role: column}: as named in the options, else by the names of the columns."""
     roles: dict[str, str] = dict(options.get("columns") or {})
@@ -134,11 +130,11 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
             raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
         if column not in frame:
             raise DataError(where, f"no column {column!r}", columns_of(frame))
-    plain = {_plain(column): column for column in frame.columns}
+    by_name = {plain(column): column for column in frame.columns}
     for role, guesses in GUESSES.items():
         if role in roles or (wide and role == "score"):
             continue
-        free = [column for column in map(plain.get, guesses) if column and column not in {*roles.values(), *wide}]
+        free = [column for column in map(by_name.get, guesses) if column and column not in {*roles.values(), *wide}]
         if free:
             roles[role] = free[0]
     if wide and "{rater}" in "".join(options["wide"]):
@@ -155,7 +151,7 @@ def _without_pairs(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[
     texts = {"first_text", "second_text"} <= roles.keys()
     if texts and "score" in roles and not {"winner", "score"} & named.keys() and are_winners(frame[roles["score"]]):
         roles["winner"] = roles.pop("score")
-    chosen = texts and _plain(roles["first_text"]) == "chosen"
+    chosen = texts and plain(roles["first_text"]) == "chosen"
     pairs = chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
     gone = {"score"} if pairs else {"winner", "first", "second", "shown"}
     gone |= {"winner"} if chosen else set()
@@ -178,7 +174,7 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
 
     def many(role: str) -> bool:
         distinct = frame[roles[role]].nunique()
-        answered = bool({"text", "first_text"} & roles.keys()) and _plain(roles[role]) == "question"
+        answered = bool({"text", "first_text"} & roles.keys()) and plain(roles[role]) == "question"
         return role == "criterion" and (answered or distinct > max(10, len(frame) / 20))
 
     text = roles.get("text") or roles.get("first_text")

@@ -6,11 +6,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from metal.data.tables.names import is_known
+from metal.data.text import first_few
+from metal.errors import UnknownName
 
-def sheet_rows(path: Path, left_out: list[str]) -> list[list[str | None]]:
-    """The rows of the first sheet, the header first, without the empty ones at the end; None for an empty cell.
 
-    left_out: gets the names of the other sheets.
+def sheet_rows(path: Path, notes: list[str], name: str = "") -> list[list[str | None]]:
+    """The rows of a sheet, the header first, without the empty ones at the end; None for an empty cell.
+
+    name: of the sheet; else it is the first whose header names two columns that METAL knows. notes: get which it is,
+    and which others there are. Raises UnknownName for a sheet that is not there.
 
     pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
     """
@@ -22,10 +27,17 @@ def sheet_rows(path: Path, left_out: list[str]) -> list[list[str | None]]:
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
         book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
         try:
-            sheet, *others = book.worksheets
-            left_out += [other.title for other in others]
-            sheet.reset_dimensions()  # the size that a file states is often wrong
-            header = next(sheet.iter_rows(max_row=1, values_only=True), ())
+            headers = {}
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # the size that a file states is often wrong
+                headers[sheet.title] = next(sheet.iter_rows(max_row=1, values_only=True), ())
+            if name and name not in headers:
+                raise UnknownName("sheet", name, list(headers))
+            tables = [title for title, header in headers.items() if sum(map(is_known, header)) > 1]
+            title = name or (tables or list(headers))[0]
+            others = [other for other in headers if other != title]
+            notes += [f"only the sheet {title!r} is read, not {first_few(others)} (`sheet`)"] if others else []
+            sheet, header = book[title], headers[title]
             width = max((place for place, cell in enumerate(header, 1) if cell is not None), default=1)
             for number, row in enumerate(sheet.iter_rows(max_col=width, values_only=True), 1):
                 if any(cell is not None for cell in row):

@@ -1,0 +1,101 @@
+"""A run of `metal.judge`, also one that was stopped: the replies in its journal, read again without asking anybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Card, Dataset, load_dataset
+from metal.data.dataset_lines import read_raters
+from metal.data.files import read_toml
+from metal.data.formats import Draft, Format
+from metal.data.ratings import tidy_facts
+from metal.data.records import Rater
+from metal.data.tables.replies import read_replies
+from metal.data.tables.scales import NO_ANSWER
+from metal.errors import DataError, UsageError
+
+FILE = "journal.jsonl"
+RANKS = {"verdict": 2, "failed": 0}  # of the replies to one question the best counts, of equals the last
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read the journal of a run of judges. options: `reader`, what reads replies (see metal.data.tables.replies), and
+    `base`, the dataset that was judged; else run.toml says where that is.
+    """
+    file = path / FILE if path.is_dir() else path
+    run = file.parent / "run.toml"
+    base = options.get("base") or _judged(run)
+    best: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):  # a crash may have cut the last one
+        try:
+            record = json.loads(line)
+            if "criterion" in record and _rank(record) >= _rank(best.get(record["key"], {"kind": "failed"})):
+                best[record["key"]] = record
+        except (ValueError, RecursionError, TypeError, KeyError):
+            raise DataError(f"{file} line {number}", "not a line of a journal", "Take the line out") from None
+    asked = [r for r in best.values() if r.get("output") in base.outputs and r["criterion"] in base.criteria]
+    notes = [f"{len(best) - len(asked):,} answers are about nothing in the dataset"] if len(asked) < len(best) else []
+    if not asked:
+        raise DataError(file, "no reply about an output of the dataset", "Give the dataset that was judged as `into`")
+    complete = [r["kind"] == "verdict" or r.get("ending") == "complete" for r in asked]
+    tidy = pd.DataFrame({name: [r[name] for r in asked] for name in ("output", "criterion")})
+    tidy["rater"] = [_name(r) for r in asked]
+    tidy["score"] = np.nan
+    tidy["reply"] = [r["text"] if has_reply else None for r, has_reply in zip(asked, complete, strict=True)]
+    tidy["reason"] = [NO_ANSWER if has_reply else _why(r) for r, has_reply in zip(asked, complete, strict=True)]
+    tidy["criterion"] = tidy["criterion"].astype("category")
+    criteria = [base.criteria[name] for name in tidy["criterion"].cat.categories]
+    read_replies(tidy, criteria, {"reader": options["reader"], "columns": {"reply": FILE}}, notes, file)
+    finished = (file.parent / "raters.jsonl").is_file()
+    known_raters = {rater.rater: rater for rater in read_raters(file.parent)} if finished else {}
+    flip = () if finished or not run.is_file() else read_toml(run).get("settings", {}).get("flip", ())
+    raters = [
+        known_raters.get(name) or Rater(name, "llm", name.partition("/")[0], {"flipped": list(flip)} if flip else {})
+        for name in dict.fromkeys(tidy["rater"])
+    ]
+    for rater in raters:
+        for criterion in filter(lambda c: c.name in rater.about.get("flipped", ()), criteria):
+            rows = (tidy["rater"] == rater.rater) & (tidy["criterion"] == criterion.name)
+            turned = dict(zip(criterion.scale.values, criterion.scale.values[::-1], strict=True))
+            ends = sum(criterion.scale.ends or (0, 0))
+            tidy.loc[rows, "score"] = [turned.get(score, ends - score) for score in tidy.loc[rows, "score"]]
+    parts = tuple(criteria), tuple(base.sources.values()), tuple(base.outputs.values()), tuple(raters), tidy_facts(tidy)
+    return Draft(Card(file.parent.name or "journal"), *parts, tuple(notes))
+
+
+def _rank(record: Mapping[str, Any]) -> int:
+    return RANKS.get(record["kind"], 1)
+
+
+def _why(record: Mapping[str, Any]) -> str:
+    """The reason why there is no reply."""
+    return f"failed: {record['why']}" if record["kind"] == "failed" else str(record.get("why") or record["ending"])
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    """The judge's name in the ratings."""
+    prompt, sample = record.get("prompt"), record.get("sample", 1)
+    return str(record["judge"]) + (f"/{prompt}" if prompt else "") + (f"#{sample}" if sample > 1 else "")
+
+
+def _judged(run: Path) -> Dataset:
+    """The dataset that the run was over, where it still is."""
+    datasets = read_toml(run).get("datasets") if run.is_file() else None
+    place = Path(datasets[0]["path"]) if isinstance(datasets, list) and datasets else None
+    if place is None or not (place / "dataset.toml").is_file():
+        raise UsageError(f"{run.parent}: the dataset that was judged is not at {place or 'hand'}; give it as `into`")
+    return load_dataset(place)
+
+
+FORMAT = Format(
+    "a run of `metal judge`: the replies in its journal, read again",
+    read,
+    frozenset({"base", "reader", "scales"}),
+    ((FILE, ('{"key":"', '"criterion":"')),),
+)
