@@ -44,9 +44,12 @@ def browser() -> Iterator[Any]:
 
 
 class Visit:
-    """A page opened in a fresh context, with everything it said and asked for."""
+    """A page opened in a fresh context, with everything it said and asked for.
 
-    def __init__(self, browser: Any, path: Path, address: str = "", **options: Any) -> None:
+    folded: leave what is for the paper folded, as readers find it.
+    """
+
+    def __init__(self, browser: Any, path: Path, address: str = "", *, folded: bool = False, **options: Any) -> None:
         self.context = browser.new_context(accept_downloads=True, **options)
         self.page = self.context.new_page()
         self.said: list[str] = []
@@ -58,6 +61,8 @@ class Visit:
         self.page.goto(path.resolve().as_uri() + address)
         if options.get("java_script_enabled", True):
             self.page.wait_for_selector("body[data-ready]")
+            if not folded:
+                self.page.evaluate("document.querySelectorAll('details.fold').forEach((fold) => (fold.open = true))")
 
 
 @pytest.fixture

@@ -54,6 +54,7 @@ INFORMATIVE = "informative"
 UNINFORMATIVE = "uninformative"
 DISAGREE = "people disagree"
 UNDECIDED = "undecided"
+ONCE = "as good as a person once"  # a correction is made: in the reason of a judge that is informative as given
 VERDICTS = (AS_GOOD, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
 
@@ -240,7 +241,7 @@ def _once_recalibrated(beside: ScoreStanding) -> str:
         after = beside.after(name)
         below = beside.limits(after.judge - after.person)
         if not _open(beside, after, below):
-            return f"as good as a person once {remedy} ({_with_ends(below)})"
+            return f"{ONCE} {remedy} ({_with_ends(below)})"
     return ""
 
 

@@ -131,7 +131,7 @@ KINDS = {
         "audit of judges per language",
         "report.html",
         ("report.css",),
-        ("common.js", "disagreements.js"),
+        ("common.js", "disagreements.js", "answer.js"),
     ),
     "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
     "design": Kind("metal.show.design", "design study", "design.html"),
@@ -148,8 +148,12 @@ def page(run: Run) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
     kind, module, words = KINDS[run.command], _module(run), _module(run, "words")
     common = {
+        "lead": "",
+        "scope": "",
+        "cards": (),
         "run": run,
         "brand": kind.brand,
+        "headline": getattr(words, "headline", lambda run: name(run.data.get("title") or run.name))(run),
         "facts": words.facts(run),
         "definitions": words.definitions(run),
         "settings": settings_in_words(run),

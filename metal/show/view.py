@@ -149,6 +149,15 @@ Screen = Iterator[TableView | Paragraph]
 
 
 @dataclass(frozen=True)
+class Remark:
+    """A short remark on a first screen. command: to be copied into a shell."""
+
+    title: str
+    words: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
 class Definition:
     """A term, what it means on this page, and where it comes from."""
 

@@ -41,7 +41,7 @@ def check_quiet(visit: Visiting, page: Path, *sections: str) -> None:
         )
         assert seen.page.evaluate("document.documentElement.scrollWidth") == width
         for section in sections:
-            assert seen.page.locator(f"#{section} h2").is_visible()
+            assert seen.page.locator(f"#h-{section}").is_visible()
 
 
 def check_accessible(visit: Visiting, page: Path, *impacts: str) -> None:

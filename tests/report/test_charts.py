@@ -165,7 +165,10 @@ def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
 def with_verdicts(run: AuditRun, verdicts: list[tuple[str, str, str]]) -> AuditRun:
     """The run with these verdicts (judge, language, verdict) on Task quality, and no others."""
     table = pd.DataFrame(verdicts, columns=["judge", "language", "verdict"])
-    table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="")
+    table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="", items=60, items_needed=math.nan)
+    table = table.assign(
+        **dict.fromkeys(("share_kept", "share_kept_low", "share_kept_high", "above_constant"), math.nan)
+    )
     people = (
         run.rows("people", criterion="task_quality").iloc[[0] * len(table)].assign(language=list(table["language"]))
     )

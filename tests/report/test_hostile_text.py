@@ -86,8 +86,8 @@ def test_nothing_runs_and_everything_is_shown(hostile_run: Path, visit: Callable
     assert seen.requests == [(hostile_run / "report.html").resolve().as_uri()]
     while page.locator("#more").is_visible():
         page.click("#more")
-    for button in page.locator("button.v").all():
-        button.click()
+    for cell in page.locator("a.v").all():
+        cell.evaluate("node => node.click()")  # also those of judges that are folded
     assert page.evaluate("window.pwned") is None
     assert seen.said == []
     assert page.locator("main img, main svg[onload], main [onfocus], main script").count() == 0
@@ -95,7 +95,7 @@ def test_nothing_runs_and_everything_is_shown(hostile_run: Path, visit: Callable
     shown = page.locator("#items").inner_text()
     for attack in ATTACKS[:9]:
         assert attack in shown
-    assert page.inner_text("h1") == " ".join(ATTACKS[1].split())
+    assert page.inner_text(".scope b") == " ".join(ATTACKS[1].split())
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 

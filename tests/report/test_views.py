@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +14,7 @@ import click
 import pytest
 
 from metal.auditing import judging
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE
 from metal.cli.analyses import audit
 from metal.cli.datasets import describe
 from metal.data import text
@@ -26,11 +26,12 @@ from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Column
 from metal.runs.parts import need_files
 from metal.runs.run import write_page
+from metal.show.audit.answer import cards, headline, lead
 from metal.show.audit.disagreements import pack
 from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
 from metal.show.audit.page import criterion_table, left_out_table
 from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
-from metal.show.audit.verdicts import matrices
+from metal.show.audit.verdicts import by_judge
 from metal.show.audit.words import definitions, facts
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
@@ -163,20 +164,28 @@ def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
 
 
 def test_the_matrix_holds_every_verdict(two_judges: Dataset, report_on: ReportOn) -> None:
+    constant, good = by_judge(report_on(two_judges))
+    assert [cell and cell.word for cell in constant.cells[0]] == ["none", "none"]
+    assert {cell and cell.word for cell in good.cells[0]} <= {"good", "some"}
+    first = constant.cells[0][0]
+    assert first is not None
+    assert first.reason.startswith("constant, task_quality, English: uninformative. It gave one answer only.")
+    assert (first.figure, first.bar) == ("keeps 0% · 60 items", (8.0, 8.0, 8.0))  # a constant stands at the left end
+
+
+def test_the_first_screen_answers(two_judges: Dataset, report_on: ReportOn) -> None:
     run = report_on(two_judges)
-    (matrix,) = matrices(run)
-    words = {judge: [cell and cell.word for cell in cells] for judge, _, cells in matrix.rows}
-    assert words["constant"] == ["none", "none"]
-    assert set(words["good"]) <= {"good", "some"}
-    reason = matrix.rows[0][2][0].reason  # type: ignore[union-attr]
-    assert reason.startswith("constant, task_quality, English: uninformative. It gave one answer only.")
-
-
-def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, report_on: ReportOn) -> None:
-    lines = facts(report_on(two_judges))
-    assert len(lines) <= 10
-    assert lines["Compared"].startswith("2 LLM judges with 3 people in 2 languages (English and Hindi) on 1 criterion;")
-    assert lines["Best"].startswith("good on task_quality in ")
+    assert (
+        headline(run)
+        == "Of 2 judges only good is shown to be as good as a person: on task_quality in English and Hindi."
+    )
+    assert lead(run) == (
+        "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells no more than a constant answer would. "
+        "At most about 1 of those as good may be so by chance. "
+        "A judge picked as the best of several is flattered by its figures."
+    )
+    assert [card.title for card in cards(run)] == ["People agree least", "What to do next"]
+    lines = facts(run)
     assert lines["Worst"].startswith("constant on task_quality in ")
     assert lines["Judges"] == (
         "As good as a person or informative most often good (100% of 2), least often constant (0% of 2)."
@@ -186,21 +195,52 @@ def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, re
     assert "two languages differ" in lines["Not to be concluded"]
 
 
-def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_it_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     people = [2, 2, 2, 2, 2, 2, 2, 2, 2, 0] * 6
-    dataset = make_dataset({"en": {"A1": people, "A2": people, "constant": [2] * 60}})
-    lines = facts(report_on(dataset))
+    run = report_on(make_dataset({"en": {"A1": people, "A2": people, "constant": [2] * 60}}))
     # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
-    assert "(F1 0.85, kappa 0.00)" in lines["Beware"]
-    assert "too few" not in lines["Verdicts"]
+    beware = next(iter(cards(run)))
+    assert beware.title == "Beware of F1 alone"
+    assert "F1 0.85, but the most frequent answer alone reaches 0.85" in beware.words
 
 
-def test_the_summary_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     alone = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1]}}, name="alone"))
-    assert list(facts(alone)) == ["Compared", "People", "Not to be concluded"]
-    assert "No judges took part" in page(alone)
+    assert list(facts(alone)) == ["People", "Not to be concluded"]
+    assert "no judge took part" in page(alone)
     few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
-    assert "Neither good nor bad has been shown" in facts(few)["Verdicts"]
+    assert headline(few).startswith("Whether j can be trusted is still undecided")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "says"),
+    [
+        ({"j": [AS_GOOD] * 4}, "j is as good as a person in all 4 cases."),
+        (
+            {"j": [AS_GOOD, INFORMATIVE, UNDECIDED, UNDECIDED]},
+            "j is as good as a person on task_quality in English, and nowhere else.",
+        ),
+        ({"j": [DISAGREE] * 4}, "Nobody can be judged here: people disagree among themselves in 4 cases."),
+        (
+            {"j": [AS_GOOD] * 3 + [UNDECIDED], "k": [AS_GOOD] + [UNDECIDED] * 3},
+            "j is as good as a person in 3 of 4 cases, more often than any other of the 2 judges.",
+        ),
+        (
+            {"j": [AS_GOOD] + [UNDECIDED] * 3, "k": [AS_GOOD] + [UNDECIDED] * 3},
+            "2 of 2 judges are as good as a person somewhere, none in more than 1 case.",
+        ),
+        (
+            {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
+            "None of the 2 judges is shown to know more than a constant answer does.",
+        ),
+    ],
+)
+def test_headlines(verdicts: dict[str, list[str]], says: str, make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
+    run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw", "ta"), scores)))
+    table = run.tables["verdicts"].sort_values(["judge", "language"])
+    table["verdict"] = [verdict for judge in sorted(verdicts) for verdict in verdicts[judge]]
+    assert headline(replace(run, tables={**run.tables, "verdicts": table})) == says
 
 
 def with_prompts(dataset: Dataset) -> Dataset:
@@ -331,13 +371,14 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(unpacked(content)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["TQ", "hi"][5].text == "0.62"
-    best = facts(run)["Best"]
     # In Hindi it keeps 0.65 of what a person knows by all three people; one finds 13% of what the others call bad.
-    assert best.startswith(
-        "No judge is shown to be as good as a person; the nearest is gpt-4-32k/detailed on Hallucinations"
+    assert headline(run) == (
+        "gpt-4-32k is nowhere shown to be as good as a person; "
+        "on hallucinations in Kannada it keeps 63% of what one knows."
     )
-    assert "in Kannada: informative (keeps 0.63 [0.4" in best
-    assert re.search(r"Picked from \d+, so that its figures flatter it\.$", best)
+    assert lead(run).startswith(
+        "Of 15 cases, in 11 it is informative, but not shown to be as good; in 3 it tells no more"
+    )
 
 
 def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn) -> None:
@@ -352,7 +393,7 @@ def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn
     assert [cell.below for cell in rows["people"][4:]] == ["0 to 20", "0 to 20", "60 to 20"]
     raters = [name for name, kind, _ in unpacked(pack(run, {}, 10**6).blob)["raters"] if kind != "human"]
     assert len(set(raters)) == 4
-    reasons = [cell.reason for _, _, cells in matrices(run)[0].rows for cell in cells if cell]
+    reasons = [cell.reason for of in by_judge(run) for cell in of.cells[0] if cell]
     assert any(reason.startswith("\u2068\u062d\u0643\u0645\u2069, ") for reason in reasons)
 
 

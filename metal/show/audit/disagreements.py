@@ -11,6 +11,7 @@ import pyarrow as pa
 from metal.data.languages import language_name, text_direction
 from metal.data.text import name, printable
 from metal.runs.audit_run import AuditRun
+from metal.show.audit.details import details
 from metal.show.pages import Payload, blob, fitting
 from metal.stats.patterns import find_patterns
 
@@ -24,15 +25,17 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
-    Files that would take more than a third of the room are left out, the largest first.
+    Files that would take more than a third of the room are left out, the largest first, as are details of verdicts
+    that would take more than another third.
     """
-    csv = fitting(csv, room / 3)
+    seed = int(run.manifest.get("settings", {}).get("seed", 0))
+    csv, cells = fitting(csv, room / 3), details(run, room / 3, seed)
     table = run.disagreement_table
-    order = _in_turn(table, int(run.manifest.get("settings", {}).get("seed", 0)))
+    order = _in_turn(table, seed)
     order = order[: _at_most(table, order, room)]
     while True:
         records = table.take(pa.array(np.sort(order))).to_pylist()
-        packed = blob(_payload(run, records) | {"csv": csv})
+        packed = blob(_payload(run, records) | {"csv": csv, "cells": cells})
         if len(packed) <= room or not len(order):
             return Payload(packed, frozenset(csv), len(table) - len(order))
         order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]

@@ -12,13 +12,15 @@ from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
-from metal.show.audit import disagreements, judges, people, verdicts
+from metal.show.audit import answer, disagreements, judges, people, verdicts
 from metal.show.pages import Payload
 from metal.show.parts import closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MOST_LEVELS = 7  # more levels than this are counted, not listed
+MOST_BARS = 1500  # more verdicts than this are words on the page, without a line
+MOST_REASONS = 600  # more reasons than this are not listed on the page
 WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
 OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
 
@@ -45,9 +47,18 @@ def tables(run: AuditRun) -> list[TableView]:
 def content(run: AuditRun) -> dict[str, Any]:
     """What the template shows."""
     criteria = run.audited if run.judge_names else ()
+    cells = len(run.tables["verdicts"])
     return {
-        "matrices": verdicts.matrices(run),
-        "legend": verdicts.legend(),
+        "lead": answer.lead(run),
+        "scope": answer.scope(run),
+        "cards": list(answer.cards(run)),
+        "judges": sorted(verdicts.by_judge(run), key=verdicts.standing),
+        "judged": verdicts.judged_criteria(run),
+        "names": {code: language_name(code) for code in run.languages},
+        "label": lambda criterion: criterion.label or criterion.name,
+        "words": verdicts.WORDS,
+        "bars": cells <= MOST_BARS,
+        "reasons": cells <= MOST_REASONS,
         "further": [table for table in judges.FURTHER if table in run.tables],
         "tables": {table.name: table for table in tables(run)},
         "dataset_tables": people.dataset_tables(run),

@@ -1,4 +1,4 @@
-"""Every verdict of an audit: the matrices that a page begins with, and all of them in one picture."""
+"""Every verdict of an audit: the matrix that a page begins with, and all of them in one picture."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE, VERDICTS
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import MINUS, UNDEFINED, listed, name, plural, within
+from metal.data.text import MINUS, UNDEFINED, known, listed, name, percent, plural, rounded, signed, within
 from metal.runs.audit_run import AuditRun
+from metal.runs.columns import Row
 from metal.show import svg
 from metal.show.view import Chart, TableView
 
@@ -39,23 +40,57 @@ LOOKS = {
 }
 
 
+# As it is said where there is room: the six words of a verdict, by sign.
+WORDS = {
+    "good": "As good as a person",
+    "once": "As good once recalibrated",
+    "some": "Informative",
+    "none": "Uninformative",
+    "split": "People disagree",
+    "open": "Undecided",
+}
+LINE = 8.0, 92.0  # where a constant answer and a person stand on the line of a cell, 100 wide
+
+
 @dataclass(frozen=True)
 class VerdictCell:
-    """A verdict as a button. reason: the whole sentence shown on click or focus; place: its anchor on the page."""
+    """A verdict on a judge in a language on a criterion.
 
-    sign: str
-    word: str
+    style: its look, a key of WORDS. figure: what stands below. bar: low, value and high on a cell's line; None where
+    the share kept is not known. reason: the whole sentence; place: its anchor on the page.
+    """
+
+    row: Row
+    style: str
+    figure: str
+    bar: tuple[float, float, float] | None
     reason: str
     place: str
 
+    @property
+    def sign(self) -> str:
+        """Tells the verdict without its colour."""
+        return SIGNS[self.row["verdict"]][0]
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word."""
+        return SIGNS[self.row["verdict"]][1]
+
 
 @dataclass(frozen=True)
-class Matrix:
-    """The verdicts on one criterion: judges in rows, languages in columns; None where there is none."""
+class JudgeVerdicts:
+    """The verdicts on a judge. cells: criteria in rows, languages in columns; None where there is no verdict."""
 
-    criterion: Criterion
-    languages: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[str, str, tuple[VerdictCell | None, ...]], ...]
+    judge: str
+    kind: str
+    cells: tuple[tuple[VerdictCell | None, ...], ...]
+
+    @property
+    def counts(self) -> list[tuple[str, str, int]]:
+        """Style, words and number of each verdict that it got, best first."""
+        styles = Counter(cell.style for row in self.cells for cell in row if cell)
+        return [(style, words, styles[style]) for style, words in WORDS.items() if styles[style]]
 
 
 def legend() -> list[tuple[str, str, str]]:
@@ -63,29 +98,66 @@ def legend() -> list[tuple[str, str, str]]:
     return [(*SIGNS[verdict], verdict) for verdict in VERDICTS]
 
 
-def matrices(run: AuditRun) -> list[Matrix]:
-    """One matrix of verdicts, judges by languages, per criterion; none without judges."""
-    shown: list[Matrix] = []
-    for criterion in run.criteria.values():
-        records = run.records("verdicts", criterion=criterion.name)
-        by = {(row["judge"], row["language"]): row for row in records}
-        rows: list[tuple[str, str, tuple[VerdictCell | None, ...]]] = []
-        for judge in dict.fromkeys(row["judge"] for row in records):
-            cells: list[VerdictCell | None] = []
-            for language in run.languages:
-                cell = None
-                if row := by.get((judge, language)):
-                    where = f"{within(judge)}, {criterion.label or criterion.name}, {language_name(language)}"
-                    reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
-                    place = f"why-{len(shown) + 1}-{len(rows) + 1}-{len(cells) + 1}"
-                    cell = VerdictCell(*SIGNS[row["verdict"]], reason, place)
-                cells.append(cell)
-            kind = run.raters[judge].kind if judge in run.raters else ""
-            rows.append((name(judge), kind, tuple(cells)))
-        if rows:
-            languages = tuple((code, language_name(code)) for code in run.languages)
-            shown.append(Matrix(criterion, languages, tuple(rows)))
-    return shown
+def judged_criteria(run: AuditRun) -> list[Criterion]:
+    """The criteria that have verdicts."""
+    have = set(run.tables["verdicts"]["criterion"])
+    return [criterion for criterion in run.criteria.values() if criterion.name in have]
+
+
+def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
+    """The verdicts on each judge, in the order of the audit; none without judges."""
+    criteria = judged_criteria(run)
+    by = {(row["judge"], row["criterion"], row["language"]): row for row in run.records("verdicts")}
+    return [
+        JudgeVerdicts(
+            judge,
+            run.raters[judge].kind if judge in run.raters else "",
+            tuple(
+                tuple(
+                    _cell(row, criterion, f"why-{which}-{down}-{across}")
+                    if (row := by.get((judge, criterion.name, language)))
+                    else None
+                    for across, language in enumerate(run.languages, 1)
+                )
+                for down, criterion in enumerate(criteria, 1)
+            ),
+        )
+        for which, judge in enumerate(run.judge_names, 1)
+    ]
+
+
+def standing(of: JudgeVerdicts) -> tuple[float, ...]:
+    """Sorts judges: baselines last, then by how many good verdicts they got, then by the share that they keep."""
+    counts = Counter(cell.style for row in of.cells for cell in row if cell)
+    kept = [cell.row["share_kept"] for row in of.cells for cell in row if cell and known(cell.row["share_kept"])]
+    mean = sum(kept) / len(kept) if kept else 0.0
+    return of.kind == "baseline", *(-counts[style] for style in ("good", "once", "some")), -mean
+
+
+def _cell(row: Row, criterion: Criterion, place: str) -> VerdictCell:
+    where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
+    reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
+    style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
+    return VerdictCell(row, style, _figure(row), _bar(row), reason, place)
+
+
+def _figure(row: Row) -> str:
+    """What the judge keeps, or how far above a constant it is, and on how many items."""
+    items = plural(int(row["items"]), "item")
+    if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
+        needed = f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else ""
+        return " · ".join(filter(None, [items, needed]))
+    kept = f"keeps {percent(row['share_kept'])}" if known(row["share_kept"]) else f"{signed(row['above_constant'])}"
+    return f"{kept} · {items}"
+
+
+def _bar(row: Row) -> tuple[float, float, float] | None:
+    shares = row["share_kept_low"], row["share_kept"], row["share_kept_high"]
+    if not all(map(known, shares)):
+        return None
+    left, right = LINE
+    low, value, high = (min(max(left + (right - left) * share, 0.0), 100.0) for share in shares)
+    return round(low, 1), round(value, 1), round(high, 1)
 
 
 def sentence(words: str) -> str:
@@ -98,13 +170,17 @@ def verdicts_matrix(run: AuditRun) -> Chart:
 
     Languages that do not fit beside each other continue below, with all judges again.
     """
-    criteria = matrices(run)
+    judges = by_judge(run)
+    criteria = [
+        (name(criterion.label or criterion.name), [(name(of.judge), of.cells[place]) for of in judges])
+        for place, criterion in enumerate(judged_criteria(run))
+    ]
     meanings = {word: meaning for _, word, meaning in legend()}
     columns = ("criterion", "judge", *run.languages)
     rows = [
-        (_label(matrix), judge, *(meanings[cell.word] if cell else UNDEFINED for cell in cells))
-        for matrix in criteria
-        for judge, _, cells in matrix.rows
+        (label, judge, *(meanings[cell.word] if cell else UNDEFINED for cell in cells))
+        for label, of_criterion in criteria
+        for judge, cells in of_criterion
     ]
     numbers = TableView.of(run, "verdicts", "Verdicts", columns, rows, heads=2)
     if not criteria:
@@ -116,27 +192,23 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     size = math.ceil(len(run.languages) / parts)
     width = min((svg.WIDTH - LEFT) / size, 66.0)
 
-    used = {cell.word for matrix in criteria for _, _, cells in matrix.rows for cell in cells if cell}
+    used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
     head, y = svg.legend([(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used])
     drawn = [head]
-    for matrix in criteria:
+    for label, of_criterion in criteria:
         y += 20
-        drawn.append(svg.text(2, y, svg.short(_label(matrix), svg.LEGEND_LENGTH)))
-        for start in range(0, len(matrix.languages), size):
-            for place, (code, language) in enumerate(matrix.languages[start : start + size]):
+        drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
+        for start in range(0, len(run.languages), size):
+            for place, code in enumerate(run.languages[start : start + size]):
                 x = LEFT + width * (place + 0.5)
-                drawn.append(svg.text(x, y + 14, code, class_="soft", anchor="middle", hover=language))
+                drawn.append(svg.text(x, y + 14, code, class_="soft", anchor="middle", hover=language_name(code)))
             y += 19
-            for judge, _, cells in matrix.rows:
+            for judge, cells in of_criterion:
                 drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))
                 for place, cell in enumerate(cells[start : start + size]):
                     drawn.append(_drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2))
                 y += STEP
-    return Chart("verdicts", "Verdicts", _in_words(criteria, meanings), svg.drawing(y + 6, *drawn), numbers)
-
-
-def _label(matrix: Matrix) -> str:
-    return name(matrix.criterion.label or matrix.criterion.name)
+    return Chart("verdicts", "Verdicts", _in_words(judges, meanings), svg.drawing(y + 6, *drawn), numbers)
 
 
 def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
@@ -169,19 +241,16 @@ def _shape(style: str, x: float, y: float) -> str:
     return circle + half
 
 
-def _in_words(criteria: list[Matrix], meanings: Mapping[str, str]) -> str:
+def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
     """How many there are of each verdict, and how often each judge is as good as a person or informative."""
-    by_judge: dict[str, Counter[str]] = {}
-    for matrix in criteria:
-        for judge, _, cells in matrix.rows:
-            by_judge.setdefault(judge, Counter()).update(cell.word for cell in cells if cell)
-    every = sum(by_judge.values(), Counter())
+    words = {of.judge: Counter(cell.word for cells in of.cells for cell in cells if cell) for of in judges}
+    every = sum(words.values(), Counter())
     counts = listed([f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]])
     informed = [
-        f"{within(judge)} in {words['good'] + words['some']} of {words.total()}"
-        for judge, words in list(by_judge.items())[:MOST_DESCRIBED]
+        f"{within(judge)} in {of['good'] + of['some']} of {of.total()}"
+        for judge, of in list(words.items())[:MOST_DESCRIBED]
     ]
-    more = f", and {plural(len(by_judge) - len(informed), 'more judge')}" if len(by_judge) > len(informed) else ""
+    more = f", and {plural(len(words) - len(informed), 'more judge')}" if len(words) > len(informed) else ""
     return (
         f"Matrix of {plural(every.total(), 'verdict')}, one row per judge and criterion, one column per language: "
         f"{counts}. As good as a person or informative: {', '.join(informed)}{more}."

@@ -1,8 +1,7 @@
-"""An audit in words: at most ten lines of facts from its tables, and what its figures mean."""
+"""An audit in words: facts from its tables beyond the first screen, and what its figures mean."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,21 +18,18 @@ from metal.auditing.verdict import (
     SMALL,
     UNDECIDED,
     UNINFORMATIVE,
-    VERDICTS,
 )
 from metal.data.languages import language_name
-from metal.data.text import figure, interval, known, listed, percent, plural, within
+from metal.data.text import figure, known, listed, percent, within
 from metal.runs.audit_run import AuditRun
+from metal.show.audit.answer import headline as headline
+from metal.show.audit.answer import judged_cells, knows, label, place, rank
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant
 from metal.show.view import Definition, define
 
-HIGH_F1 = 0.7
-ERROR = 0.05  # of a verdict *as good as a person*
 MOST_NAMED = 4
-LOW_COVERAGE = 0.95
 FEW_SOURCES = 30
-KINDS = {"llm": "LLM judge", "metric": "metric", "baseline": "baseline"}
 _FITTED = (
     "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
     "Resamples keep the label, so intervals do not hold the model's own doubt"
@@ -48,100 +44,26 @@ SOURCES = {
 
 
 def facts(run: AuditRun) -> dict[str, str]:
-    """What an audit says, at most ten lines, each true by the run's tables alone; by what they are about.
-
-    Baselines are left out of what is said about judges, unless there are no other judges.
-    """
-    cells = _cells(run)
-    judged = [cell for cell in cells if cell["kind"] != "baseline"] or cells
-    decided = [cell for cell in judged if cell["verdict"] not in (UNDECIDED, DISAGREE)]
+    """What an audit says beyond its first screen, each line true by the run's tables alone; by what it is about."""
+    cells = judged_cells(run)
+    decided = [cell for cell in cells if cell["verdict"] not in (UNDECIDED, DISAGREE)]
     lines = {
-        "Compared": _scope(run),
-        "Verdicts": _counts(judged) if judged else "",
-        "Best": _best(decided, run) if decided else "",
-        "Worst": _worst(decided, run) if len(decided) > 1 else "",
         "Judges": _most_trusted(decided, "judge", "", "judges", within),
         "Languages": _most_trusted(decided, "language", "in ", "languages", language_name),
-        "Criteria": _most_trusted(decided, "criterion", "on ", "criteria", lambda criterion: _label(criterion, run)),
+        "Criteria": _most_trusted(decided, "criterion", "on ", "criteria", lambda criterion: label(run, criterion)),
+        "Worst": _worst(decided, run) if len(decided) > 1 else "",
         "Prompts": _prompts(run),
-        "Beware": _beware(judged, run),
         "People": _people(run),
-        "Not to be concluded": _limits(run, judged),
+        "Not to be concluded": _limits(run, cells),
     }
     return {about: words for about, words in lines.items() if words}
 
 
-def _cells(run: AuditRun) -> list[dict[str, Any]]:
-    """Verdicts joined with the figures they rest on, and the kind of each judge."""
-    if not run.judge_names:
-        return []
-    keys = ["language", "criterion", "judge"]
-    figures = run.tables["judges"].drop(columns="sources")
-    joined = run.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
-    joined["kind"] = [run.raters[judge].kind for judge in joined["judge"]]
-    return [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
-
-
-def _scope(run: AuditRun) -> str:
-    languages = listed([language_name(code) for code in run.languages])
-    kinds = Counter(run.raters[judge].kind for judge in run.judge_names)
-    judges = listed([plural(number, KINDS[kind]) for kind, number in kinds.items() if kind in KINDS])
-    people = sum(rater.kind == "human" for rater in run.raters.values())
-    items = int(run.tables["people"]["items_with_class"].sum())
-    criteria = run.tables["people"]["criterion"].nunique()
-    return (
-        f"{judges or 'No judges'} with {plural(people, 'person', 'people')} in "
-        f"{plural(len(run.languages), 'language')} ({languages}) on {plural(criteria, 'criterion', 'criteria')}"
-        f"; {items:,} aggregate answers of people to compare with."
-    )
-
-
-def _counts(cells: Sequence[dict[str, Any]]) -> str:
-    counts = Counter(cell["verdict"] for cell in cells)
-    if len(counts) == 1:
-        (verdict,) = counts
-        number = "There is one" if len(cells) == 1 else f"All {len(cells):,}, one per judge, language and criterion"
-        more = " Neither good nor bad has been shown of any judge." if verdict == UNDECIDED else ""
-        return f"{number}: {verdict}.{more}"
-    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
-    chance = min(counts[AS_GOOD], math.ceil(ERROR * len(cells)))
-    luck = f" Of those as good as a person, about {chance} at most may be so by chance." if chance else ""
-    return f"Of {len(cells):,}, one per judge, language and criterion: {listed(parts)}.{luck}"
-
-
-def _where(cell: dict[str, Any], run: AuditRun) -> str:
-    return f"{within(cell['judge'])} on {_label(cell['criterion'], run)} in {language_name(cell['language'])}"
-
-
-def _label(criterion: str, run: AuditRun) -> str:
-    return within(run.criteria[criterion].label or criterion)
-
-
-def _rank(cell: dict[str, Any]) -> tuple[int, float]:
-    """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows."""
-    return VERDICTS.index(cell["verdict"]), -cell["share_kept"] if known(cell["share_kept"]) else 0.0
-
-
-def _with_figures(cell: dict[str, Any], run: AuditRun) -> str:
-    kept = f"keeps {figure(cell['share_kept'])} {interval(cell['share_kept_low'], cell['share_kept_high'])}".strip()
-    knows = f"{kept} of what a person knows"
-    if not known(cell["share_kept"]):
-        knows = f"{figure(cell['above_constant'])} more than a constant"
-    return (
-        f"{_where(cell, run)}: {cell['verdict']} ({knows}; F1 "
-        f"{figure(cell['weighted_f1'])}, kappa {figure(cell['kappa'])})"
-    )
-
-
-def _best(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
-    best = min(decided, key=_rank)
-    none = "" if best["verdict"] == AS_GOOD else "No judge is shown to be as good as a person; the nearest is "
-    flattered = f" Picked from {len(decided):,}, so that its figures flatter it." if len(decided) > 1 else ""
-    return f"{none}{_with_figures(best, run)}.{flattered}"
-
-
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
-    return f"{_with_figures(max(decided, key=_rank), run)}."
+    cell = max(decided, key=rank)
+    where = f"{within(cell['judge'])} {place(run, cell)}"
+    f1, kappa = figure(cell["weighted_f1"]), figure(cell["kappa"])
+    return f"{where}: {cell['verdict']} ({knows(cell)}; F1 {f1}, kappa {kappa})."
 
 
 def _most_trusted(
@@ -183,31 +105,6 @@ def _prompts(run: AuditRun) -> str:
     return f"Of {compared} {len(proven)} are significant: {listed(parts)}."
 
 
-def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> str:
-    """Cells where F1 is high and the judge is not shown to beat a constant, or where it is often silent."""
-    flattered = [
-        cell
-        for cell in cells
-        if known(cell["weighted_f1"]) and cell["weighted_f1"] >= HIGH_F1 and not cell["above_constant_low"] > 0
-    ]
-    silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
-    parts = []
-    if flattered:
-        top = max(flattered, key=lambda cell: cell["weighted_f1"])
-        parts.append(
-            f"In {plural(len(flattered), 'case')} F1 is {HIGH_F1} or more and yet the judge is not shown to know "
-            f"more than a constant, for instance {_where(top, run)} (F1 {figure(top['weighted_f1'])}, kappa "
-            f"{figure(top['kappa'])})."
-        )
-    if silent:
-        least = min(silent, key=lambda cell: cell["coverage"])
-        parts.append(
-            f"In {plural(len(silent), 'case')} a judge leaves more than 5% unanswered; at worst {_where(least, run)} "
-            f"answers {percent(least['coverage'])}."
-        )
-    return " ".join(parts)
-
-
 def _people(run: AuditRun) -> str:
     rows = [row for row in run.records("people") if known(row["fleiss_kappa"])]
     if not rows:
@@ -215,10 +112,10 @@ def _people(run: AuditRun) -> str:
             return ""
         return "Their agreement beyond chance (Fleiss' kappa) is undefined everywhere."
     most, least = (
-        f"{_label(row['criterion'], run)} in {language_name(row['language'])} ({figure(row['fleiss_kappa'])})"
+        f"{place(run, row)} ({figure(row['fleiss_kappa'])})"
         for row in (pick(rows, key=lambda row: row["fleiss_kappa"]) for pick in (max, min))
     )
-    words = f"They agree most on {most}, least on {least}, by Fleiss' kappa."
+    words = f"They agree most {most}, least {least}, by Fleiss' kappa."
     if len(rows) == 1:
         words = f"Their Fleiss' kappa is {figure(rows[0]['fleiss_kappa'])}."
     weak = [row for row in rows if known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] <= 0]

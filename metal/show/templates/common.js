@@ -22,18 +22,21 @@ function unpack() {
   return unpacked;
 }
 
-// ---------------------------------------------------------------- verdicts, signatures, downloads
+// ---------------------------------------------------------------- what is folded, signatures, downloads
 
-function showReason(button) {
-  $("reason").textContent = $(button.dataset.why).textContent;
-  $("reason").hidden = false;
-  for (const other of document.querySelectorAll("button.v[aria-pressed]")) other.removeAttribute("aria-pressed");
-  button.setAttribute("aria-pressed", "true");
+// A link into something folded opens it; paper has everything open.
+function reveal(node) {
+  for (let fold = node?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
 }
-for (const button of document.querySelectorAll("button.v")) {
-  button.addEventListener("click", () => showReason(button));
-  button.addEventListener("focus", () => showReason(button));
-}
+const linked = () => $(decodeURIComponent(location.hash.slice(1)).split("?")[0]);
+addEventListener("hashchange", () => reveal(linked()));
+reveal(linked());
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details.fold, details.judge")) {
+    fold.removeAttribute("name");
+    fold.open = true;
+  }
+});
 
 async function copy(text) {
   try {

@@ -1,0 +1,226 @@
+"""The first screen of an audit: may this judge be trusted, in which language, for what."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE, VERDICTS
+from metal.data.languages import language_name
+from metal.data.text import figure, known, listed, percent, plural, within
+from metal.runs.audit_run import AuditRun
+from metal.show.view import Remark
+
+ERROR = 0.05  # of a verdict *as good as a person*
+HIGH_F1 = 0.7
+LITTLE = 0.03  # above the F1 of the most frequent answer
+LOW_COVERAGE = 0.95
+MOST_NAMED = 3
+Cells = Sequence[dict[str, Any]]
+
+
+def judged_cells(run: AuditRun) -> Cells:
+    """Verdicts joined with the figures they rest on and the judge's kind; without baselines if there are others."""
+    if not run.judge_names:
+        return []
+    keys = ["language", "criterion", "judge"]
+    figures = run.tables["judges"].drop(columns="sources")
+    joined = run.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
+    joined["kind"] = [run.raters[judge].kind for judge in joined["judge"]]
+    cells = [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
+    return [cell for cell in cells if cell["kind"] != "baseline"] or cells
+
+
+def called(run: AuditRun, judge: str) -> str:
+    """The judge's model where that tells it from the others."""
+    model, prompt = run.shown_as(judge)
+    models = Counter(run.model_and_prompt(name)[0] for name in run.judge_names)
+    return within(model if models[run.model_and_prompt(judge)[0]] == 1 or not prompt else judge)
+
+
+def label(run: AuditRun, criterion: str) -> str:
+    """The criterion as it stands in a sentence."""
+    words = run.criteria[criterion].label or criterion
+    return within(words[:1].lower() + words[1:] if words[1:2].islower() else words)
+
+
+def place(run: AuditRun, cell: dict[str, Any]) -> str:
+    """`on task quality in Hindi`"""
+    return f"on {label(run, cell['criterion'])} in {language_name(cell['language'])}"
+
+
+def rank(cell: dict[str, Any]) -> tuple[int, float]:
+    """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows."""
+    return VERDICTS.index(cell["verdict"]), -cell["share_kept"] if known(cell["share_kept"]) else 0.0
+
+
+def knows(cell: dict[str, Any]) -> str:
+    """What the judge keeps of what a person knows, or how far above a constant it is."""
+    if known(cell["share_kept"]):
+        return f"keeps {percent(cell['share_kept'])} of what one knows"
+    return f"is {figure(cell['above_constant'])} above a constant answer"
+
+
+def headline(run: AuditRun) -> str:
+    """The answer in a sentence."""
+    cells = judged_cells(run)
+    if not cells:
+        return "Only the people were compared: no judge took part."
+    judges = list(dict.fromkeys(cell["judge"] for cell in cells))
+    who = called(run, judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
+    good = [cell for cell in cells if cell["verdict"] == AS_GOOD]
+    if good:
+        return _good(run, cells, good, judges)
+    nearest = min(cells, key=rank)
+    if nearest["verdict"] == INFORMATIVE:
+        where = place(run, nearest)
+        if len(judges) > 1:
+            near = f"the nearest, {called(run, nearest['judge'])}, {knows(nearest)} {where}"
+            return f"{who} is shown to be as good as a person; {near}."
+        return f"{who} is nowhere shown to be as good as a person; {where} it {knows(nearest)}."
+    verdicts = {cell["verdict"] for cell in cells}
+    if verdicts == {UNDECIDED}:
+        whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
+        return f"Whether {whom} can be trusted is still undecided: the ratings are too few or too uncertain."
+    if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
+        return f"Nobody can be judged here: people disagree among themselves {_cases(run, cells, DISAGREE)}."
+    return f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant answer does."
+
+
+def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> str:
+    """The headline where some judge is as good as a person somewhere."""
+    wins = Counter(cell["judge"] for cell in good)
+    best, most = wins.most_common(1)[0]
+    total = sum(cell["judge"] == best for cell in cells)
+    name = called(run, best)
+    where = _where(run, [cell for cell in good if cell["judge"] == best])
+    share = f"in {'all ' if most == total else ''}{most if most == total else f'{most} of {total}'} cases"
+    praise = f"as good as a person {where if most <= MOST_NAMED or total == 1 else share}"
+    elsewhere = "" if most == total else ", and nowhere else" if most <= MOST_NAMED else ""
+    if len(judges) == 1:
+        return f"{name} is {praise}{elsewhere}."
+    if len(wins) == 1:
+        return f"Of {len(judges)} judges only {name} is shown to be as good as a person: {where}."
+    rivals = [judge for judge, number in wins.items() if number == most]
+    if len(rivals) > 1:
+        several = f"{len(wins)} of {len(judges)} judges are as good as a person somewhere"
+        return f"{several}, none in more than {plural(most, 'case')}."
+    return f"{name} is as good as a person {share}, more often than any other of the {len(judges)} judges."
+
+
+def _where(run: AuditRun, cells: Cells) -> str:
+    """`on task quality in Hindi and Tamil`; a number where these are many."""
+    if len(cells) > MOST_NAMED:
+        return f"in {len(cells)} cases"
+    by_criterion: dict[str, list[str]] = {}
+    for cell in cells:
+        by_criterion.setdefault(cell["criterion"], []).append(language_name(cell["language"]))
+    return listed([f"on {label(run, criterion)} in {listed(names)}" for criterion, names in by_criterion.items()])
+
+
+def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
+    distinct = list(
+        {(cell["criterion"], cell["language"]): cell for cell in cells if cell["verdict"] == verdict}.values()
+    )
+    return _where(run, distinct)
+
+
+def lead(run: AuditRun) -> str:
+    """How often there is each verdict, in plain words."""
+    cells = judged_cells(run)
+    counts = Counter(cell["verdict"] for cell in cells)
+    if len(cells) < 2:
+        return ""
+    alone = len({cell["judge"] for cell in cells}) == 1
+    says = {
+        AS_GOOD: f"{'it' if alone else 'a judge'} is as good as a person",
+        INFORMATIVE: f"{'it' if alone else 'a judge'} is informative, but not shown to be as good",
+        UNINFORMATIVE: f"{'it' if alone else 'a judge'} tells no more than a constant answer would",
+        DISAGREE: "people disagree among themselves",
+        UNDECIDED: "nothing can be said yet",
+    }
+    parts = [f"in {counts[verdict]:,} {says[verdict]}" for verdict in VERDICTS if counts[verdict]]
+    parts[0] = f"of {len(cells):,} cases, {parts[0]}"
+    words = "; ".join(parts)
+    chance = min(counts[AS_GOOD], math.ceil(ERROR * len(cells)))
+    luck = f" At most about {chance} of those as good may be so by chance." if chance else ""
+    picked = not alone and (counts[AS_GOOD] or counts[INFORMATIVE])
+    flattered = " A judge picked as the best of several is flattered by its figures." if picked else ""
+    return f"{words[:1].upper()}{words[1:]}.{luck}{flattered}"
+
+
+def scope(run: AuditRun) -> str:
+    """What was compared, for the line above the headline."""
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    items = int(run.tables["people"].groupby("language", observed=True)["items"].max().sum())
+    judges = [plural(len(run.judge_names), "judge")] if len(run.judge_names) != 1 else list(run.judge_names)
+    parts = [*judges, plural(people, "person", "people"), plural(len(run.languages), "language")]
+    return " · ".join([*parts, f"{items:,} outputs with a full panel"])
+
+
+def cards(run: AuditRun) -> Iterator[Remark]:
+    """Beware, where people disagree, what to do next."""
+    cells = judged_cells(run)
+    if beware := _beware(run, cells):
+        yield beware
+    if people := _people(run, cells):
+        yield people
+    yield _next(run, cells)
+
+
+def _beware(run: AuditRun, cells: Cells) -> Remark | None:
+    """A case where F1 looks good and the most frequent answer's is as good, or where the judge is often silent."""
+    flattered = [
+        cell
+        for cell in cells
+        if known(cell["weighted_f1"]) and HIGH_F1 <= cell["weighted_f1"] < cell["majority_f1"] + LITTLE
+    ]
+    if flattered:
+        top = max(flattered, key=lambda cell: cell["weighted_f1"])
+        more = f" ({plural(len(flattered), 'such case')})" if len(flattered) > 1 else ""
+        words = (
+            f"{called(run, top['judge'])} {place(run, top)}: F1 {figure(top['weighted_f1'])}, but the most frequent "
+            f"answer alone reaches {figure(top['majority_f1'])}{more}."
+        )
+        return Remark("Beware of F1 alone", words)
+    silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
+    if silent:
+        least = min(silent, key=lambda cell: cell["coverage"])
+        often = f"{called(run, least['judge'])} answers {percent(least['coverage'])} {place(run, least)}."
+        return Remark("Beware of silence", often)
+    return None
+
+
+def _people(run: AuditRun, cells: Cells) -> Remark | None:
+    """Where people disagree, or agree least; None where that is unknown."""
+    rows = {(row["criterion"], row["language"]): row for row in run.records("people") if known(row["alpha"])}
+    split = {(cell["criterion"], cell["language"]) for cell in cells if cell["verdict"] == DISAGREE} & rows.keys()
+    if not rows:
+        return None
+    named = sorted(split)[:MOST_NAMED] or [min(rows, key=lambda key: rows[key]["alpha"])]
+    where = listed([f"{place(run, rows[key])} (alpha {figure(rows[key]['alpha'])})" for key in named])
+    where = where[:1].upper() + where[1:]
+    if not split:
+        return Remark("People agree least", f"{where}: no judge can be measured better there than that.")
+    more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
+    return Remark("People disagree", f"{where}{more}. No judge can be validated there before people agree.")
+
+
+def _next(run: AuditRun, cells: Cells) -> Remark:
+    """The case where the fewest further items would decide, and the command that plans them."""
+    title, data = "What to do next", shlex.quote(str(run.data["path"]))
+    if not cells:
+        return Remark(title, "Let a judge rate the same outputs:", f"metal judge {data} --judge MODEL")
+    undecided = [cell for cell in cells if known(cell["items_needed"]) and cell["items_needed"] > cell["items"]]
+    words = "Read the answers on which judge and people differ. What more ratings would decide:"
+    if undecided:
+        near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
+        what = AS_GOOD if near["verdict"] == INFORMATIVE else INFORMATIVE
+        words = (
+            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell whether "
+            f"{called(run, near['judge'])} is {what} {place(run, near)}. What every case needs:"
+        )
+    return Remark(title, words, f"metal design {data}")

@@ -1,0 +1,128 @@
+
+// ---------------------------------------------------------------- the verdict that was chosen
+
+const TYPICAL = 3;
+
+function table([caption, heads, rows]) {
+  const node = make("table", null, { class: "small" });
+  node.append(make("caption", caption));
+  const head = make("tr");
+  for (const words of heads) head.append(make("th", words, { scope: "col" }));
+  node.append(make("thead"), make("tbody"));
+  node.tHead.append(head);
+  for (const cells of rows) {
+    const line = make("tr");
+    cells.forEach(([words, below], place) => {
+      const cell = place ? make("td", words, { class: "n" }) : make("th", words, { scope: "row" });
+      if (below) cell.append(make("span", below, { class: "below" }));
+      line.append(cell);
+    });
+    node.tBodies[0].append(line);
+  }
+  const scroll = make("div", null, { class: "scroll", tabindex: "0", role: "region", "aria-label": caption });
+  scroll.append(node);
+  return scroll;
+}
+
+// Outputs on which the judge says what it most often says where people say something else.
+function typical(data, chosen) {
+  const kinds = new Map();
+  for (const item of data.items) {
+    if (item.c !== chosen.c || item.l !== chosen.l || item.p === null) continue;
+    const rating = item.q.find(([rater]) => data.raters[rater][0] === chosen.j);
+    if (!rating || rating[1] === null || !distance(data, item, rating[1])) continue;
+    const kind = data.criteria[item.c].levels.length ? `${item.p} ${rating[1]}` : "";
+    kinds.set(kind, [...(kinds.get(kind) ?? []), item]);
+  }
+  const most = [...kinds.values()].sort((one, other) => other.length - one.length)[0] ?? [];
+  return most.slice(0, TYPICAL);
+}
+
+// The list of reasons is for those without this script: with it, a link to a verdict opens it above.
+const reasons = new Map([...document.querySelectorAll(".reasons li")].map((reason) => [reason.id, reason.textContent]));
+for (const reason of document.querySelectorAll(".reasons li")) reason.removeAttribute("id");
+
+async function explain() {
+  const place = location.hash.slice(1);
+  const link = place.startsWith("why-") && document.querySelector(`a.v[href="#${CSS.escape(place)}"]`);
+  for (const other of document.querySelectorAll("a.v[aria-current]")) other.removeAttribute("aria-current");
+  const why = $("why");
+  if (!link) return;
+  link.setAttribute("aria-current", "true");
+  reveal(link);
+  const listed = reasons.get(place);
+  const data = await unpack().catch(() => null);
+  const chosen = data?.cells[place];
+  const [who, ...said] = (chosen?.r ?? listed ?? "Its reason stands in tables/verdicts.csv.").split(": ");
+  why.replaceChildren(make("h2", said.length ? who : "This verdict"), make("p", said.length ? said.join(": ") : who));
+  if (chosen) {
+    const figures = make("dl", null, { class: "figures" });
+    for (const [title, value, ends] of chosen.f) {
+      const pair = make("div");
+      pair.append(make("dt", title), make("dd", ends ? `${value} ${ends.split("\n")[0]}` : value));
+      figures.append(pair);
+    }
+    const tables = make("div", null, { class: "tables" });
+    tables.append(...chosen.t.map(table));
+    const items = typical(data, chosen);
+    why.append(figures, tables);
+    if (items.length) why.append(make("h3", "Typical disagreements"), ...items.map((item) => card(data, item)));
+    else why.append(make("p", "No disagreement of this cell is in the page; disagreements.parquet has them all.", { class: "soft" }));
+    const more = new URLSearchParams({ language: chosen.l, criterion: chosen.c, who: "judge", judge: chosen.j });
+    why.append(make("a", "All its disagreements", { href: `#disagreements?${more}` }));
+  } else if (listed === undefined) {
+    why.append(make("p", "Its details do not fit into this page; tables/ beside it has them.", { class: "soft" }));
+  }
+  why.hidden = false;
+  if (why.getBoundingClientRect().top > innerHeight - 200) why.scrollIntoView({ block: "nearest" });
+}
+addEventListener("hashchange", explain);
+
+// ---------------------------------------------------------------- the matrix, turned and sorted
+
+const ORDER = ["good", "once", "some", "none", "split", "open"];
+const heads = (matrix) => [...matrix.tHead.rows[0].cells].slice(1);
+
+function redraw(matrix, columns, rows, cell) {
+  const line = matrix.tHead.rows[0];
+  line.replaceChildren(line.cells[0], ...columns.map((words) => make("th", words, { scope: "col", role: "columnheader" })));
+  const body = rows.map((words, down) => {
+    const row = make("tr", null, { role: "row" });
+    row.append(make("th", words, { scope: "row", role: "rowheader" }));
+    columns.forEach((of, across) => {
+      const td = cell(down, across);
+      td.firstElementChild?.setAttribute("data-of", of);
+      row.append(td);
+    });
+    return row;
+  });
+  matrix.tBodies[0].replaceChildren(...body);
+}
+
+function parts(matrix) {
+  const rows = [...matrix.tBodies[0].rows];
+  return [heads(matrix).map((head) => head.textContent), rows.map((row) => row.cells[0].textContent), rows.map((row) => [...row.cells].slice(1))];
+}
+
+function turn(matrix) {
+  const [columns, rows, cells] = parts(matrix);
+  redraw(matrix, rows, columns, (down, across) => cells[across][down]);
+}
+
+// Rows and columns whose verdicts are better come first.
+function sort(matrix) {
+  const [columns, rows, cells] = parts(matrix);
+  const worth = (list) => {
+    const places = list.map((td) => ORDER.indexOf(td.firstElementChild?.classList[1])).map((place) => (place < 0 ? ORDER.length : place));
+    return places.reduce((sum, place) => sum + place, 0) / Math.max(places.length, 1);
+  };
+  const ranked = (names, of) => names.map((_, place) => place).sort((one, other) => worth(of(one)) - worth(of(other)));
+  const down = ranked(rows, (row) => cells[row]);
+  const across = ranked(columns, (column) => cells.map((row) => row[column]));
+  redraw(matrix, across.map((place) => columns[place]), down.map((place) => rows[place]), (row, column) => cells[down[row]][across[column]]);
+}
+
+for (const [button, work] of [["turn", turn], ["sort", sort]]) {
+  $(button)?.addEventListener("click", () => document.querySelectorAll("table.answers").forEach(work));
+}
+explain();
