@@ -149,7 +149,7 @@ def test_a_verdict_opens_all_of_it(demo_run: Path, visit: Visiting) -> None:
     assert row["verdict"] in page.inner_text("#why p").lower()
     assert page.locator("#why dt").count() > 4
     assert page.locator("#why table caption").first.inner_text() == "Class by class"
-    assert page.locator("#why article").count() == 3
+    assert 0 < page.locator("#why article").count() <= 3
     # A link to the cell opens it, and only it; the matrix stays in sight.
     address = page.evaluate("location.hash")
     again = visit(demo_run / "report.html", address, folded=True, viewport={"width": 1400, "height": 900}).page

@@ -181,7 +181,7 @@ def cells(tree: ElementTree.Element) -> list[ElementTree.Element]:
 
 
 def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> None:
-    four = zip(("en", "hi", "sw", "zh"), VERDICTS, strict=False)
+    four = zip(("en", "hi", "sw", "zu"), VERDICTS, strict=False)
     others = [("j2", "en", UNDECIDED), ("j2", "hi", AS_GOOD)]
     run = with_verdicts(AuditRun.read(demo_run), [("a <b>", *pair) for pair in four] + others)
     chart = verdicts_matrix(run)

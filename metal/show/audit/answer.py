@@ -59,6 +59,8 @@ def rank(cell: dict[str, Any]) -> tuple[int, float]:
 
 def knows(cell: dict[str, Any]) -> str:
     """What the judge keeps of what a person knows, or how far above a constant it is."""
+    if known(cell["share_kept"]) and cell["share_kept"] < 0:
+        return "is below a constant answer as given"
     if known(cell["share_kept"]):
         return f"keeps {percent(cell['share_kept'])} of what one knows"
     return f"is {figure(cell['above_constant'])} above a constant answer"
@@ -103,7 +105,8 @@ def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> st
     if len(judges) == 1:
         return f"{name} is {praise}{elsewhere}."
     if len(wins) == 1:
-        return f"Of {len(judges)} judges only {name} is shown to be as good as a person: {where}."
+        cases = where if most <= MOST_NAMED else share
+        return f"Of {len(judges)} judges only {name} is shown to be as good as a person: {cases}."
     rivals = [judge for judge, number in wins.items() if number == most]
     if len(rivals) > 1:
         several = f"{len(wins)} of {len(judges)} judges are as good as a person somewhere"

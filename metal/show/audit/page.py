@@ -54,7 +54,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "cards": list(answer.cards(run)),
         "judges": sorted(verdicts.by_judge(run), key=verdicts.standing),
         "judged": verdicts.judged_criteria(run),
-        "names": {code: language_name(code) for code in run.languages},
+        "names": {code: name(language_name(code)) for code in verdicts.named_languages(run)},
         "label": lambda criterion: criterion.label or criterion.name,
         "words": verdicts.WORDS,
         "bars": cells <= MOST_BARS,

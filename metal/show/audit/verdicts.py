@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import MINUS, UNDEFINED, known, listed, name, percent, plural, rounded, signed, within
+from metal.data.text import MINUS, UNDEFINED, figure, known, listed, name, percent, plural, rounded, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
@@ -104,9 +104,14 @@ def judged_criteria(run: AuditRun) -> list[Criterion]:
     return [criterion for criterion in run.criteria.values() if criterion.name in have]
 
 
+def named_languages(run: AuditRun) -> list[str]:
+    """The codes of the languages, in the order of their names."""
+    return sorted(run.languages, key=language_name)
+
+
 def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
     """The verdicts on each judge, in the order of the audit; none without judges."""
-    criteria = judged_criteria(run)
+    criteria, languages = judged_criteria(run), named_languages(run)
     by = {(row["judge"], row["criterion"], row["language"]): row for row in run.records("verdicts")}
     return [
         JudgeVerdicts(
@@ -117,7 +122,7 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
                     _cell(row, criterion, f"why-{which}-{down}-{across}")
                     if (row := by.get((judge, criterion.name, language)))
                     else None
-                    for across, language in enumerate(run.languages, 1)
+                    for across, language in enumerate(languages, 1)
                 )
                 for down, criterion in enumerate(criteria, 1)
             ),
@@ -147,7 +152,11 @@ def _figure(row: Row) -> str:
     if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
         needed = f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else ""
         return " · ".join(filter(None, [items, needed]))
-    kept = f"keeps {percent(row['share_kept'])}" if known(row["share_kept"]) else f"{signed(row['above_constant'])}"
+    kept = f"keeps {percent(row['share_kept'])}" if known(row["share_kept"]) else ""
+    if not kept and row["above_constant"] > 0:
+        kept = f"{figure(row['above_constant'])} above a constant"
+    elif not kept or row["share_kept"] < 0:
+        kept = "below a constant as given" if row["verdict"] == INFORMATIVE else "below a constant"
     return f"{kept} · {items}"
 
 
@@ -170,13 +179,13 @@ def verdicts_matrix(run: AuditRun) -> Chart:
 
     Languages that do not fit beside each other continue below, with all judges again.
     """
-    judges = by_judge(run)
+    judges, languages = by_judge(run), named_languages(run)
     criteria = [
         (name(criterion.label or criterion.name), [(name(of.judge), of.cells[place]) for of in judges])
         for place, criterion in enumerate(judged_criteria(run))
     ]
     meanings = {word: meaning for _, word, meaning in legend()}
-    columns = ("criterion", "judge", *run.languages)
+    columns = ("criterion", "judge", *languages)
     rows = [
         (label, judge, *(meanings[cell.word] if cell else UNDEFINED for cell in cells))
         for label, of_criterion in criteria
@@ -187,9 +196,9 @@ def verdicts_matrix(run: AuditRun) -> Chart:
         return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
 
     # As many languages beside each other as fit with their codes, evenly over the parts.
-    narrowest = max(23.0, 6.6 * max(map(len, run.languages)) + 4)
-    parts = math.ceil(len(run.languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
-    size = math.ceil(len(run.languages) / parts)
+    narrowest = max(23.0, 6.6 * max(map(len, languages)) + 4)
+    parts = math.ceil(len(languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
+    size = math.ceil(len(languages) / parts)
     width = min((svg.WIDTH - LEFT) / size, 66.0)
 
     used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
@@ -198,8 +207,8 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     for label, of_criterion in criteria:
         y += 20
         drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
-        for start in range(0, len(run.languages), size):
-            for place, code in enumerate(run.languages[start : start + size]):
+        for start in range(0, len(languages), size):
+            for place, code in enumerate(languages[start : start + size]):
                 x = LEFT + width * (place + 0.5)
                 drawn.append(svg.text(x, y + 14, code, class_="soft", anchor="middle", hover=language_name(code)))
             y += 19
