@@ -112,6 +112,7 @@ def _check(command: str, shown: str, where: str) -> None:
 
 def _carry_out(command: str) -> tuple[int, str, str]:
     """`metal` as a fork; anything else, and whatever needs a shell, by bash with `metal` and `python` at hand."""
+    command = command.replace("\\\n", " ")
     words = shlex.split(command, comments=True)
     if words and words[0] == "metal" and not {"|", ">", "&&", "||"} & set(words) and "*" not in command:
         done = shared().at(Path.cwd(), os.environ | {"PYTHONPATH": str(ROOT)}).start(*words[1:]).wait(300)
