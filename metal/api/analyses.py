@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from metal.api.results import Audit
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
-Margin = Annotated[float, Option("How far below a person a judge may be to be as good as one.", least=0, most=1)]
-Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1)]
-PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1)]
-Bad = Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL")]
+Margin = Annotated[
+    float, Option("How far below a person a judge may be to be as good as one.", least=0, most=1, rare=True)
+]
+Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True)]
+PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)]
+Bad = Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL", rare=True)]
 
 
 @documented
@@ -51,11 +53,14 @@ def audit(
             "How the people's ratings of an item become one label: the majority, and without one the mean, the middle "
             "or none; or the most probable label of a model that weighs people by how they agree.",
             choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
+            rare=True,
         ),
     ] = "majority-or-mean",
     min_raters: Annotated[
         int,
-        Option("People that an item needs to count. [default: the usual panel, at most 3]", metavar="N", least=0),
+        Option(
+            "People that an item needs to count. [default: the usual panel, at most 3]", metavar="N", least=0, rare=True
+        ),
     ] = 0,
     epsilon: Annotated[
         float | None,
@@ -64,16 +69,21 @@ def audit(
             "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
             least=0,
             most=1,
+            rare=True,
         ),
     ] = None,
-    wilcoxon: Annotated[bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.")] = False,
+    wilcoxon: Annotated[
+        bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.", rare=True)
+    ] = False,
     margin: Margin = 0.1,
     keep: Keep = 0.7,
     people_floor: PeopleFloor = 0.2,
     bad: Bad = "",
-    standardise: Annotated[bool, Option("Take away each rater's mean and spread before a verdict.")] = False,
+    standardise: Annotated[bool, Option("Take away each rater's mean and spread before a verdict.", rare=True)] = False,
     exclude_noisy: ExcludeNoisy = "",
-    paper_compat: Annotated[bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.")] = False,
+    paper_compat: Annotated[
+        bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.", rare=True)
+    ] = False,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
@@ -144,7 +154,7 @@ def leaderboard(
     languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
     aggregate: Annotated[
         Literal["mean", "majority"],
-        Option("How several labels of one output become its score.", choices=("mean", "majority")),
+        Option("How several labels of one output become its score.", choices=("mean", "majority"), rare=True),
     ] = "mean",
     sample: Annotated[
         int | None,
@@ -219,6 +229,7 @@ def design(
         Option(
             "What makes a population of raters; day and round are keys of raters.jsonl.",
             choices=("auto", "group", "rater", "day", "round"),
+            rare=True,
         ),
     ] = "auto",
     raters: Annotated[
@@ -235,12 +246,12 @@ def design(
     keep: Keep = 0.7,
     people_floor: PeopleFloor = 0.2,
     bad: Bad = "",
-    rounds: Annotated[int, Option("Of every simulation; verdicts are simulated in a fifth.")] = 500,
+    rounds: Annotated[int, Option("Of every simulation; verdicts are simulated in a fifth.", rare=True)] = 500,
     pay: Annotated[float | None, Option("For one task: one person rates one output.", metavar="USD")] = None,
     seconds: Annotated[float | None, Option("A task takes. [default: the median that forms have measured]")] = None,
-    fee: Annotated[float, Option("The platform's share of the pay, on top of it.")] = 0.2,
-    test_share: Annotated[float, Option("Share of all tasks that are test questions.")] = 0.1,
-    min_hourly: Annotated[float, Option("Least pay of an hour; below, a warning.", metavar="USD")] = 15.0,
+    fee: Annotated[float, Option("The platform's share of the pay, on top of it.", rare=True)] = 0.2,
+    test_share: Annotated[float, Option("Share of all tasks that are test questions.", rare=True)] = 0.1,
+    min_hourly: Annotated[float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)] = 15.0,
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
     progress: Progress | None = None,

@@ -33,13 +33,14 @@ def annotate_export(
             "Outputs per language that all its people rate, when there are more `people` than `raters`.",
             metavar="N",
             least=0,
+            rare=True,
         ),
     ] = 0,
     languages: Annotated[Names, Option("Languages; default all.", "-l")] = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     only: Annotated[
         StrPath | None,
-        Option("Only the outputs in this CSV (a column `output`), by people who are new.", metavar="FILE"),
+        Option("Only the outputs in this CSV (a column `output`), by people who are new.", metavar="FILE", rare=True),
     ] = None,
     test_questions: TestQuestions = "",
     template: Annotated[
@@ -50,10 +51,17 @@ def annotate_export(
             metavar="NAME",
         ),
     ] = None,
-    add_criteria: Annotated[bool, Option("Add the template's criteria to the dataset where it lacks them.")] = False,
+    add_criteria: Annotated[
+        bool, Option("Add the template's criteria to the dataset where it lacks them.", rare=True)
+    ] = False,
     generators: Annotated[
         Sequence[str],
-        Option("Only what these generators wrote, e.g. one that is new; default all.", "-g", metavar="NAME[,NAME]"),
+        Option(
+            "Only what these generators wrote, e.g. one that is new; default all.",
+            "-g",
+            metavar="NAME[,NAME]",
+            rare=True,
+        ),
     ] = (),
     sample: Annotated[
         int | None,
@@ -62,6 +70,7 @@ def annotate_export(
             "`metal.leaderboard(sample=N)` scores.",
             metavar="N",
             least=1,
+            rare=True,
         ),
     ] = None,
     prompt_folders: PromptFolders = (),

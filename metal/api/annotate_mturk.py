@@ -44,34 +44,47 @@ def annotate_push_mturk(
     name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
     languages: Annotated[Names, Option("Languages; default all in EXPORT.", "-l")] = (),
     days: Annotated[float, Option("How long tasks are offered.", least=0.01, most=365)] = 7.0,
-    minutes: Annotated[int, Option("Time for a task.", least=1)] = 30,
+    minutes: Annotated[int, Option("Time for a task.", least=1, rare=True)] = 30,
     auto_approval: Annotated[
-        int, Option("After which MTurk itself pays what nobody reviewed.", metavar="DAYS", least=1, most=30)
+        int, Option("After which MTurk itself pays what nobody reviewed.", metavar="DAYS", least=1, most=30, rare=True)
     ] = 30,
     title: Annotated[
-        str, Option("What workers see in the list of tasks; LANGUAGE stands for the language.")
+        str, Option("What workers see in the list of tasks; LANGUAGE stands for the language.", rare=True)
     ] = "Read a short text in LANGUAGE and rate it",
-    adult: Annotated[bool, Option("Texts may offend: only for workers who agreed to that.")] = False,
+    adult: Annotated[bool, Option("Texts may offend: only for workers who agreed to that.", rare=True)] = False,
     completed_hits: Annotated[
-        int | None, Option("HITs a worker must have done. [default: 5000; 0 in the sandbox]", metavar="N", least=0)
+        int | None,
+        Option("HITs a worker must have done. [default: 5000; 0 in the sandbox]", metavar="N", least=0, rare=True),
     ] = None,
     approved: Annotated[
         int | None,
-        Option("Of a worker's assignments. [default: 99; 0 in the sandbox]", metavar="PERCENT", least=0, most=100),
+        Option(
+            "Of a worker's assignments. [default: 99; 0 in the sandbox]",
+            metavar="PERCENT",
+            least=0,
+            most=100,
+            rare=True,
+        ),
     ] = None,
     country: Annotated[Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")] = (),
-    test: Annotated[StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.", metavar="FILE")] = None,
-    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.", metavar="FILE")] = None,
-    test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100)] = 80,
-    qualification: Annotated[Names, Option("Qualification types of yours: ID or ID=LOWEST.")] = (),
-    cap: Annotated[int | None, Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1)] = None,
-    start: Annotated[
-        str | None, Option("Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN")
+    test: Annotated[
+        StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.", metavar="FILE", rare=True)
     ] = None,
-    print_start: Annotated[bool, Option("Say when `start` is next; post nothing.")] = False,
+    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.", metavar="FILE", rare=True)] = None,
+    test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100, rare=True)] = 80,
+    qualification: Annotated[Names, Option("Qualification types of yours: ID or ID=LOWEST.", rare=True)] = (),
+    cap: Annotated[
+        int | None, Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1, rare=True)
+    ] = None,
+    start: Annotated[
+        str | None, Option("Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN", rare=True)
+    ] = None,
+    print_start: Annotated[bool, Option("Say when `start` is next; post nothing.", rare=True)] = False,
     production: Annotated[bool, Option("Real workers and real money, not the sandbox.")] = False,
     yes: Annotated[bool, Option("Spend without asking.")] = False,
-    endpoint_url: Annotated[str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL")] = None,
+    endpoint_url: Annotated[
+        str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL", rare=True)
+    ] = None,
     say: Say = silent,
     confirm: Confirm | None = None,
     progress: Progress = silent,
@@ -226,7 +239,7 @@ def annotate_pull_mturk(
         Sequence[str], Option("Do not pay it, and tell why; several times.", metavar="ASSIGNMENT=REASON")
     ] = (),
     bonus: Annotated[Sequence[str], Option("Pay a worker a bonus; several times.", metavar="WORKER=USD")] = (),
-    bonus_reason: Annotated[str, Option("Told the worker.")] = "Thank you for your careful work.",
+    bonus_reason: Annotated[str, Option("Told the worker.", rare=True)] = "Thank you for your careful work.",
     exclude: Annotated[Names, Option("Workers who get no further tasks, also of later campaigns.")] = (),
     expire: Annotated[bool, Option("Offer the tasks no longer; what was begun can be finished.")] = False,
     extend: Annotated[
@@ -235,7 +248,9 @@ def annotate_pull_mturk(
     replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
     group: Annotated[str | None, Option("Group of the raters. [default: crowd, or sandbox]", metavar="NAME")] = None,
     yes: Annotated[bool, Option("Spend without asking.")] = False,
-    endpoint_url: Annotated[str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL")] = None,
+    endpoint_url: Annotated[
+        str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL", rare=True)
+    ] = None,
     say: Say = silent,
     confirm: Confirm | None = None,
     progress: Progress = silent,

@@ -48,11 +48,15 @@ def billboard_crowd(
     raters: Annotated[Names, Option("Raters, metrics among them; default other people and LLM judges.", "-r")] = (),
     criteria: Criteria = (),
     languages: Languages = (),
-    area: Annotated[float, Option("Share of the scale that is low, or high. [default: 1/3]", metavar="SHARE")] = 1 / 3,
-    examples: Annotated[int, Option("Drawn from each area.", least=0)] = 5,
-    equal_panels: Annotated[bool, Option("As many crowd workers on an output as experts, drawn by `seed`.")] = False,
+    area: Annotated[
+        float, Option("Share of the scale that is low, or high. [default: 1/3]", metavar="SHARE", rare=True)
+    ] = 1 / 3,
+    examples: Annotated[int, Option("Drawn from each area.", least=0, rare=True)] = 5,
+    equal_panels: Annotated[
+        bool, Option("As many crowd workers on an output as experts, drawn by `seed`.", rare=True)
+    ] = False,
     permutations: Annotated[
-        int, Option("Of each test; more where many comparisons are adjusted together.", least=100)
+        int, Option("Of each test; more where many comparisons are adjusted together.", least=100, rare=True)
     ] = 1000,
     resamples: Resamples = 2000,
     exclude_noisy: ExcludeNoisy = "",
@@ -118,7 +122,7 @@ def billboard_references(
     most: Annotated[
         int | None, Option("References. [default: as many as all sources have]", metavar="K", least=1)
     ] = None,
-    draws: Annotated[int, Option("Random subsets for each number.", least=1)] = 5,
+    draws: Annotated[int, Option("Random subsets for each number.", least=1, rare=True)] = 5,
     criteria: Criteria = (),
     languages: Languages = (),
     exclude_noisy: ExcludeNoisy = "",

@@ -46,21 +46,25 @@ def billboard(
     languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
     raters: Annotated[Names, Option("Raters on the board; default all in the data.", "-r")] = (),
     common: Annotated[bool, Option("Compare on the outputs that every rater scored.")] = False,
-    members: Annotated[Names, Option("Kinds of rater the ensemble is made of. [default: metric]")] = ("metric",),
-    nonzero: Annotated[int, Option("Members of the ensemble.", metavar="K", least=1, most=50)] = 3,
+    members: Annotated[Names, Option("Kinds of rater the ensemble is made of. [default: metric]", rare=True)] = (
+        "metric",
+    ),
+    nonzero: Annotated[int, Option("Members of the ensemble.", metavar="K", least=1, most=50, rare=True)] = 3,
     alpha: Annotated[
-        float | None, Option("The lasso's alpha. [default: from the interval that gives K members]")
+        float | None, Option("The lasso's alpha. [default: from the interval that gives K members]", rare=True)
     ] = None,
     alpha_rule: Annotated[
-        Literal["smallest", "middle"], Option("Which alpha of the interval.", choices=("smallest", "middle"))
+        Literal["smallest", "middle"], Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True)
     ] = "smallest",
     human: Annotated[Names, Option("Generators that are people, for overrating.")] = (),
     families: Annotated[
         Pairs | None,
-        Option("Whose model a generator is, e.g. gpt.", metavar="GENERATOR=FAMILY", aliases=("--family",)),
+        Option("Whose model a generator is, e.g. gpt.", metavar="GENERATOR=FAMILY", aliases=("--family",), rare=True),
     ] = None,
     exclude_noisy: ExcludeNoisy = "",
-    at: Annotated[int | None, Option("The board as it was at this version.", metavar="VERSION", least=1)] = None,
+    at: Annotated[
+        int | None, Option("The board as it was at this version.", metavar="VERSION", least=1, rare=True)
+    ] = None,
     resamples: Resamples = 2000,
     permutations: Permutations = 1000,
     seed: Seed = 0,

@@ -62,13 +62,15 @@ def check_resumed(
         raise UsageError(f'`resume="{resume}"` {why}, name all with `out="{resume}"`')
 
 
-Repeat = Annotated[int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50)]
-Sample = Annotated[int | None, Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1)]
+Repeat = Annotated[int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50, rare=True)]
+Sample = Annotated[int | None, Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1, rare=True)]
 RunFolder = Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-judges]")]
-Engine = Annotated[str | None, Option("Who makes the calls: local, batch or ray. [default: local]", metavar="NAME")]
+Engine = Annotated[
+    str | None, Option("Who makes the calls: local, batch or ray. [default: local]", metavar="NAME", rare=True)
+]
 Batch = Annotated[bool, Option("Through the providers' batch services: half the price, in a day.")]
-Wait = Annotated[bool, Option("Wait for the batches, or submit and go. [default: wait]")]
-Address = Annotated[str, Option("Ray cluster; default: one of this machine.", metavar="HOST:PORT")]
+Wait = Annotated[bool, Option("Wait for the batches, or submit and go. [default: wait]", rare=True)]
+Address = Annotated[str, Option("Ray cluster; default: one of this machine.", metavar="HOST:PORT", rare=True)]
 OwnName = Annotated[str, Option("What a judge that is a function is called.")]
 
 
@@ -99,8 +101,12 @@ async def judge_async(
     reask: Reask = 1,
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
-    prompt_language: Annotated[str, Option("Language of the prompts. [default: English]", metavar="CODE")] = "",
-    flip: Annotated[Names, Option("Criteria whose rubric scores the other way round than the dataset.")] = (),
+    prompt_language: Annotated[
+        str, Option("Language of the prompts. [default: English]", metavar="CODE", rare=True)
+    ] = "",
+    flip: Annotated[
+        Names, Option("Criteria whose rubric scores the other way round than the dataset.", rare=True)
+    ] = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
     batch: Batch = False,
@@ -246,15 +252,19 @@ async def generate_async(
     limit: Limit = None,
     choose: Annotated[
         Literal["one", "all"] | None,
-        Option("Outputs of each passage to be rated: one at random, or all. [default: one]", choices=("one", "all")),
+        Option(
+            "Outputs of each passage to be rated: one at random, or all. [default: one]",
+            choices=("one", "all"),
+            rare=True,
+        ),
     ] = None,
-    keep_flagged: Annotated[bool, Option("Flagged outputs may be chosen too.")] = False,
+    keep_flagged: Annotated[bool, Option("Flagged outputs may be chosen too.", rare=True)] = False,
     reask: Reask = 1,
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
-    seed: Annotated[int | None, Option("Seed of all randomness. [default: 0]", least=0)] = None,
+    seed: Annotated[int | None, Option("Seed of all randomness. [default: 0]", least=0, rare=True)] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
 ) -> Generating:

@@ -32,6 +32,7 @@ def monitor(
             "Beta of the noisy component of the two fixed-2 models; 9.5 can flag people with four questions.",
             least=0,
             open_ends=True,
+            rare=True,
         ),
     ] = 4.5,
     reference: Annotated[

@@ -41,7 +41,7 @@ class Option:
     least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
     parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
     check: `module:function` that reads such a value. commas: names may hold commas, so the function divides them.
-    by_criterion: CRITERION=VALUE, or a value of all criteria.
+    by_criterion: CRITERION=VALUE, or a value of all criteria. rare: shown by `--help-all` only.
     """
 
     help: str = ""
@@ -57,6 +57,7 @@ class Option:
     check: str = ""
     commas: bool = False
     by_criterion: bool = False
+    rare: bool = False
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
@@ -127,16 +128,17 @@ def synchronous(function: Callable[Parameters, Coroutine[Any, Any, Value]], name
 
 Judges = Annotated[Names, Option("Judges to audit; default all in the data.", "-j")]
 Languages = Annotated[Names, Option("Languages; default all.", "-l")]
-Seed = Annotated[int, Option("Seed of all randomness.", least=0)]
+Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
 Resamples = Annotated[
     int,
     Option(
         "Bootstrap resamples for the 95% intervals; sources are drawn, with all their outputs.",
         least=100,
         aliases=("--bootstrap",),
+        rare=True,
     ),
 ]
-Permutations = Annotated[int, Option("Permutations of each test.", least=100)]
+Permutations = Annotated[int, Option("Permutations of each test.", least=100, rare=True)]
 ExcludeNoisy = Annotated[
     str,
     Option(
@@ -145,6 +147,7 @@ ExcludeNoisy = Annotated[
         metavar="[=MODEL[@BETA]]",
         bare="rate-learned-2",
         check="metal.genie.noisy:model_and_beta",
+        rare=True,
     ),
 ]
 TestQuestions = Annotated[
@@ -154,16 +157,21 @@ TestQuestions = Annotated[
         metavar="[=P%+N%]",
         bare="5%+5%",
         check="metal.genie.gold_questions:Shares.read",
+        rare=True,
     ),
 ]
 DryRun = Annotated[bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")]
 MaxCost = Annotated[float | None, Option("Stop before the run has cost more.", metavar="USD", least=0)]
-Limit = Annotated[int | None, Option("Make at most N calls; resume for the rest.", metavar="N", least=1)]
-Reuse = Annotated[Sequence[StrPath], Option("Take its answers, unpaid.", metavar="RUN")]
-PromptFolders = Annotated[Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",))]
+Limit = Annotated[int | None, Option("Make at most N calls; resume for the rest.", metavar="N", least=1, rare=True)]
+Reuse = Annotated[Sequence[StrPath], Option("Take its answers, unpaid.", metavar="RUN", rare=True)]
+PromptFolders = Annotated[
+    Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",), rare=True)
+]
 BaseUrl = Annotated[str, Option("Where openai-compatible: models are.", metavar="URL")]
-Concurrency = Annotated[int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000)]
-Reask = Annotated[int, Option("How often to ask again after a reply without an answer.", least=0, most=5)]
+Concurrency = Annotated[
+    int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000, rare=True)
+]
+Reask = Annotated[int, Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True)]
 Out = Annotated[StrPath | None, Option("Run folder to write.")]
 Resume = Annotated[StrPath | None, Option("Go on with a run that was stopped.", metavar="RUN")]
-Force = Annotated[bool, Option("Replace the folder given with `out`.")]
+Force = Annotated[bool, Option("Replace the folder given with `out`.", rare=True)]

@@ -31,16 +31,16 @@ def read(
     *,
     into: Annotated[StrPath | None, Option("Existing dataset folder that the ratings join.", metavar="DATASET")] = None,
     map_sources: Annotated[
-        StrPath | Pairs | None, Option("JSON object: source ids of PATH to those of `into`.", metavar="FILE")
+        StrPath | Pairs | None, Option("JSON object: source ids of PATH to those of `into`.", metavar="FILE", rare=True)
     ] = None,
     map_generators: Annotated[
-        StrPath | Pairs | None, Option("JSON object: generators of PATH to those of `into`.", metavar="FILE")
+        StrPath | Pairs | None, Option("JSON object: generators of PATH to those of `into`.", metavar="FILE", rare=True)
     ] = None,
     texts: Annotated[
         StrPath | None,
-        Option("Texts that sources lack, by source id: xlsum, or a table of ids and texts.", metavar="FILE"),
+        Option("Texts that sources lack, by source id: xlsum, or a table of ids and texts.", metavar="FILE", rare=True),
     ] = None,
-    name: Annotated[str, Option("Name of the dataset. [default: the format's own]")] = "",
+    name: Annotated[str, Option("Name of the dataset. [default: the format's own]", rare=True)] = "",
     columns: Annotated[
         Pairs | None,
         Option(
@@ -51,7 +51,7 @@ def read(
             aliases=("--column",),
         ),
     ] = None,
-    only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.")] = (),
+    only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.", rare=True)] = (),
     wide: Annotated[
         Names, Option("Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}.")
     ] = (),
@@ -59,13 +59,13 @@ def read(
         str,
         Option("Language of all rows, by code or name (basse: which; billboard: where the board's name says none)."),
     ] = "",
-    criterion: Annotated[str, Option("Criterion of all rows.")] = "",
+    criterion: Annotated[str, Option("Criterion of all rows.", rare=True)] = "",
     kinds: Annotated[
         Pairs | None,
         Option("human, llm, metric or baseline; * allowed.", metavar="RATER=KIND", aliases=("--kind",)),
     ] = None,
     groups: Annotated[
-        Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",))
+        Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",), rare=True)
     ] = None,
     missing: Annotated[
         Names, Option("What stands for no answer, besides NA, n/a, -, ? and the like.", metavar="-1,-999")
@@ -86,20 +86,31 @@ def read(
     measures: Annotated[
         ByCriterion,
         Option(
-            "nominal, ordinal or interval.", metavar="[CRITERION=]MEASURE", aliases=("--measure",), by_criterion=True
+            "nominal, ordinal or interval.",
+            metavar="[CRITERION=]MEASURE",
+            aliases=("--measure",),
+            by_criterion=True,
+            rare=True,
         ),
     ] = None,
     ranges: Annotated[
-        ByCriterion, Option("The ends of continuous scores: 0-100.", metavar="[CRITERION=]RANGE", by_criterion=True)
+        ByCriterion,
+        Option("The ends of continuous scores: 0-100.", metavar="[CRITERION=]RANGE", by_criterion=True, rare=True),
     ] = None,
     shifts: Annotated[
         ByCriterion,
-        Option("Number added to scores: -1.", metavar="[CRITERION=]NUMBER", aliases=("--shift",), by_criterion=True),
+        Option(
+            "Number added to scores: -1.",
+            metavar="[CRITERION=]NUMBER",
+            aliases=("--shift",),
+            by_criterion=True,
+            rare=True,
+        ),
     ] = None,
-    sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME")] = "",
-    subset: Annotated[str, Option("hf: configuration of the dataset.")] = "",
-    split: Annotated[str, Option("hf: split to read.")] = "",
-    revision: Annotated[str, Option("hf: revision of the dataset.")] = "",
+    sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME", rare=True)] = "",
+    subset: Annotated[str, Option("hf: configuration of the dataset.", rare=True)] = "",
+    split: Annotated[str, Option("hf: split to read.", rare=True)] = "",
+    revision: Annotated[str, Option("hf: revision of the dataset.", rare=True)] = "",
 ) -> Dataset:
     """Read ratings from PATH, a table or somebody's release, into a dataset folder.
 

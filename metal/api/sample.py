@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import Names, Option, Pairs, Seed, StrPath, documented, names
+from metal.api.options import Force, Names, Option, Pairs, Seed, StrPath, documented, names
 from metal.data.files import check_new
 from metal.data.text import listed
 from metal.errors import UnknownName, UsageError
@@ -74,19 +74,19 @@ def sample(
     languages: Annotated[Names, Option("Codes or names. [default: METAL's ten of xlsum, all of a folder]", "-l")] = (),
     per_language: Annotated[int, Option("Passages to draw.", "-n", metavar="N", least=1)] = 100,
     allow_fewer: Annotated[bool, Option("Take what there is where the bin holds fewer.")] = False,
-    split: Annotated[str, Option("Split to draw from.")] = "test",
-    bins: Annotated[int, Option("Bins of the histogram.", least=1)] = 20,
-    min_tokens: Annotated[int, Option("Shorter passages are left out.", least=1)] = 10,
-    encoding: Annotated[str, Option("tiktoken's encoding to count in.")] = "cl100k_base",
+    split: Annotated[str, Option("Split to draw from.", rare=True)] = "test",
+    bins: Annotated[int, Option("Bins of the histogram.", least=1, rare=True)] = 20,
+    min_tokens: Annotated[int, Option("Shorter passages are left out.", least=1, rare=True)] = 10,
+    encoding: Annotated[str, Option("tiktoken's encoding to count in.", rare=True)] = "cl100k_base",
     columns: Annotated[
         Pairs | None, Option("id, title, summary or text.", metavar="ROLE=COLUMN", aliases=("--column",))
     ] = None,
-    subset: Annotated[str, Option("Subset of a hf: dataset; {language} in it stands for the code.")] = "",
-    revision: Annotated[str, Option("Revision of a dataset on the hub.")] = "",
-    criteria: Annotated[Names, Option("METAL's criteria to rate; default all five.", "-c")] = (),
-    name: Annotated[str, Option("Name of the dataset. [default: that of the folder]")] = "",
+    subset: Annotated[str, Option("Subset of a hf: dataset; {language} in it stands for the code.", rare=True)] = "",
+    revision: Annotated[str, Option("Revision of a dataset on the hub.", rare=True)] = "",
+    criteria: Annotated[Names, Option("METAL's criteria to rate; default all five.", "-c", rare=True)] = (),
+    name: Annotated[str, Option("Name of the dataset. [default: that of the folder]", rare=True)] = "",
     seed: Seed = 0,
-    force: Annotated[bool, Option("Replace the folder given with `out`.")] = False,
+    force: Force = False,
     progress: Callable[[str, int], None] | None = None,
 ) -> Sampled:
     """Begin a dataset: draw passages of about the same length from SOURCE, language by language.

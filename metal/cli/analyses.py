@@ -14,7 +14,7 @@ import click
 import metal
 from metal.cli.flags import command_named, in_flags
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, FORCE, WithDefault, verb
+from metal.cli.verb import AS_JSON, FORCE, Verb, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.errors import MetalError, UsageError
@@ -79,7 +79,7 @@ def analysis(
     about: Callable[[Any], Mapping[str, Any]] = lambda run: {},
     more: str = "",
     examples: str = "",
-) -> click.Command:
+) -> Verb:
     """The command of an analysis: what the public function returns is saved and shown, or printed as JSON.
 
     ending: of the default run folder's name. doing: what the progress bar says. files: what the run folder holds.

@@ -12,7 +12,7 @@ import metal
 from metal.cli.analyses import analysis, by_option
 from metal.cli.board_views import crowd, references
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, WithDefault, verb
+from metal.cli.verb import AS_JSON, Verb, WithDefault, verb
 from metal.data.escaping import csv_text
 from metal.show.terminal import console
 
@@ -99,7 +99,7 @@ def submit() -> None:
     """
 
 
-def _submission(function: Callable[..., Submitted], short_help: str, examples: str = "") -> click.Command:
+def _submission(function: Callable[..., Submitted], short_help: str, examples: str = "") -> Verb:
     """The command prints what came of a submission and where it stands now."""
 
     @verb(function, short_help=short_help, examples=examples)

@@ -62,15 +62,15 @@ def sample(out: Path, **options: Any) -> None:
     click.Argument(["words"], metavar="[FORMAT] PATH", nargs=-1, type=PATH),
     click.Option(["--list", "list_formats"], is_flag=True, help="List the formats and exit."),
     click.Option(["--out"], type=PATH, help="Dataset folder to write."),
-    click.Option(["--force"], is_flag=True, help="Replace the folder given with --out."),
+    FORCE,
     click.Option(
         ["-i", "--ask"], is_flag=True, help="Ask what can only be guessed, and print the command that says it."
     ),
     name="import",
     examples="""
-        metal import --list
         metal import ratings.csv --out datasets/mine
         metal import ratings.csv -i
+        metal import --list
         metal import ratings.csv --columns rater=who --language hi --out datasets/mine
         metal import a.xlsx --wide '{rater}_{criterion}' --missing -1 --out datasets/a
         metal import PARIKSHA_FOLDER --out datasets/pariksha

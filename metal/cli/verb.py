@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,8 +21,8 @@ from metal.show.terminal import console
 PATH = click.Path(path_type=Path)
 DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables.")
-FORCE = click.Option(["--force"], is_flag=True, help="Replace the folder given with --out.")
-_AT_THE_END = (AS_JSON, FORCE)
+HEIGHT = 40  # lines of a verb's help at 80 columns
+MOST_EXAMPLES = 3
 
 
 def out(default: str) -> click.Option:
@@ -29,8 +30,54 @@ def out(default: str) -> click.Option:
     return click.Option(["--out"], type=PATH, help=f"Run folder to write. [default: {default}]")
 
 
+class Flag(click.Option):
+    """An option; older spellings (aliases) work and are not shown. rare: whether only `--help-all` shows it."""
+
+    def __init__(
+        self, declared: Sequence[str], *, aliases: Sequence[str] = (), rare: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(declared, **settings)
+        self.aliases = frozenset(aliases)
+        self.rare = rare
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        flags = self.opts
+        self.opts = [flag for flag in flags if flag not in self.aliases]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = flags
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return " / ".join(f"'{flag}'" for flag in self.opts if flag not in self.aliases)
+
+
+def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked:
+        ctx.meta[_ALL] = True
+        default = ctx.parent and getattr(ctx.parent.command, "default", None)
+        click.echo((ctx.parent if ctx.parent and default is ctx.command else ctx).get_help())
+        ctx.exit()
+
+
+FORCE = Flag(["--force"], rare=True, is_flag=True, help="Replace the folder given with --out.")
+_AT_THE_END = (AS_JSON, FORCE)
+_ALL = "metal.help_all"
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show what is rarely needed, too.",
+)
+
+
 class Verb(click.Command):
-    """A command whose help, notes and warnings are in words of the command line."""
+    """A command whose help, notes and warnings are in words of the command line.
+
+    `--help` has room for HEIGHT lines: what is often needed. `--help-all` shows the rest as well.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         root = ctx.find_root().command
@@ -38,14 +85,39 @@ class Verb(click.Command):
             console.wording = lambda text: in_flags(text, self, root)
         return super().invoke(ctx)
 
-    def get_help(self, ctx: click.Context) -> str:
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *params, help_option = super().get_params(ctx)
+        return [*params, _HELP_ALL, help_option]
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter, *, below: int = 0) -> None:
+        """below: lines that follow."""
+        text, root = self.help or "", ctx.find_root().command
+        paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split("\n\n")
+        examples = [paragraphs.pop()] if paragraphs[-1].startswith("\b\nExample") else []
+        if examples and _ALL not in ctx.meta:
+            commands = re.split(r"\n(?=  metal )", examples[0])
+            examples = ["\n".join(commands[: 1 + MOST_EXAMPLES])]
+        while True:
+            draft = ctx.make_formatter()
+            self.help = "\n\n".join([*paragraphs, *examples])
+            super().format_help(ctx, draft)
+            self.help = text
+            if _ALL in ctx.meta or len(paragraphs) == 1 or draft.getvalue().count("\n") + below <= HEIGHT:
+                break
+            paragraphs.pop()
+        formatter.write(draft.getvalue())
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         root = ctx.find_root().command
-        if isinstance(root, click.Group):
-            self.help = in_flags(self.help or "", self, root)
-            for parameter in self.params:
-                if isinstance(parameter, click.Option) and parameter.help:
-                    parameter.help = in_flags(parameter.help, self, root)
-        return super().get_help(ctx)
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], "Rarely needed": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record:
+                about = in_flags(record[1], self, root) if isinstance(root, click.Group) else record[1]
+                groups["Rarely needed" if getattr(parameter, "rare", False) else "Options"].append((record[0], about))
+        for title in [name for name, records in groups.items() if records][: None if _ALL in ctx.meta else 1]:
+            with formatter.section(title):
+                formatter.write_dl(groups[title])
 
 
 def verb(
@@ -57,8 +129,8 @@ def verb(
     examples: str = "",
     without: Sequence[str] = (),
     required: Sequence[str] = (),
-    cls: type[click.Command] = Verb,
-) -> Callable[[Callable[..., None]], click.Command]:
+    cls: type[Verb] = Verb,
+) -> Callable[[Callable[..., None]], Verb]:
     """A decorator: a function that prints what a public function returns becomes the command.
 
     parameters: options of the command line only; arguments too, where they are not the public function's own. more:
@@ -79,7 +151,7 @@ def verb(
     listed = "\n".join(["\b", heading, *(f"  {line}" for line in lines)]) if lines else ""
     texts = filter(None, [_help(function), inspect.cleandoc(more), listed])
 
-    def make(body: Callable[..., None]) -> click.Command:
+    def make(body: Callable[..., None]) -> Verb:
         return cls(
             name or function.__name__.rpartition("_")[2],
             callback=body,
@@ -94,7 +166,7 @@ def verb(
 class WithDefault(click.Group):
     """A group whose first word may be left out: then it is the command `default`, whose help is the group's."""
 
-    def __init__(self, *, default: click.Command, short_help: str | None = None) -> None:
+    def __init__(self, *, default: Verb, short_help: str | None = None) -> None:
         super().__init__(name=default.name, short_help=short_help)
         self.default = default
 
@@ -113,9 +185,7 @@ class WithDefault(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with click.Context(self.default, info_name=ctx.info_name, parent=ctx.parent) as shown:
-            self.default.format_usage(shown, formatter)
-            self.default.format_help_text(shown, formatter)
-            self.default.format_options(shown, formatter)
+            self.default.format_help(shown, formatter, below=2 + len(self.commands))
         self.format_commands(ctx, formatter)
 
 
@@ -198,26 +268,7 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
         settings |= {"is_flag": False, "flag_value": about.bare}
     if about.check:
         settings["callback"] = partial(_checked, about.check)
-    return Flag(declared, aliases=about.aliases, **settings)
-
-
-class Flag(click.Option):
-    """An option with older spellings, which work and are not shown."""
-
-    def __init__(self, declared: Sequence[str], *, aliases: Sequence[str] = (), **settings: Any) -> None:
-        super().__init__(declared, **settings)
-        self.aliases = frozenset(aliases)
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        flags = self.opts
-        self.opts = [flag for flag in flags if flag not in self.aliases]
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.opts = flags
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        return " / ".join(f"'{flag}'" for flag in self.opts if flag not in self.aliases)
+    return Flag(declared, aliases=about.aliases, rare=about.rare, **settings)
 
 
 def _plain(kind: Any) -> Any:
