@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # The command of a run with a page: what `open_run` gives of it.
 RESULTS = {
     "audit": ("metal.api.results", "Audit"),
+    "bias language": ("metal.api.bias_result", "LanguageBias"),
     "billboard": ("metal.api.ranking_results", "Billboard"),
     "design": ("metal.api.design_result", "Design"),
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),

@@ -37,6 +37,7 @@ VERBS = {
     "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
     "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
+    "bias": ("metal.cli.analyses:bias", "Say in which languages judges are too lenient."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
     "monitor": ("metal.cli.analyses:monitor", "Say which raters can be relied on."),
     "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),

@@ -102,7 +102,7 @@ def analysis(
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, ending)
-        again = command_of(out) == function.__name__
+        again = command_of(out) == function.__name__.replace("_", " ")
         check_new(out, force=force or again)
         given = read_and_say(data)
         if again and not (force or made_from(out, given)):
@@ -286,3 +286,16 @@ monitor = WithDefault(
     )
 )
 monitor.add_command(simulate)
+
+bias = click.Group("bias", short_help="Say in which languages judges are too lenient.")
+bias.add_command(
+    analysis(
+        metal.bias_language,
+        "-bias",
+        "comparing languages",
+        examples="""
+            metal bias language datasets/mlqe
+            metal bias language datasets/pariksha -c task_quality --json | jq .language_bias
+        """,
+    )
+)

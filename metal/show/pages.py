@@ -134,6 +134,7 @@ KINDS = {
         ("common.js", "disagreements.js", "answer.js"),
     ),
     "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
+    "bias language": Kind("metal.show.bias", "judges between languages", "sections.html"),
     "design": Kind("metal.show.design", "design study", "design.html"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),

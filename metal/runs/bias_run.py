@@ -1,0 +1,62 @@
+"""A run of `metal bias language`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metal.auditing.language_bias import CONDITIONS, LANGUAGE_BIAS
+from metal.data.languages import language_name
+from metal.data.text import count, figure, p_value, percent, signed
+from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.run import Run
+
+HEAD = (
+    Column("criterion", ""),
+    Column("judge", "judge"),
+    Column("language", "language", below=lambda row: language_name(row["language"])),
+)
+DESCRIBED: Tables = {
+    "language_bias": with_the_rest(
+        (
+            *HEAD,
+            Column("says", "says", below=lambda row: row["by"]),
+            Column("lean", "lean", signed, interval=True),
+            Column("p", "p, corrected", p_value),
+            Column("above_people", "above people", signed, interval=True),
+            Column("gap", "quality held equal", signed, interval=True),
+            Column("naive_regression", "naive: regression", signed),
+            Column("naive_difference", "naive: difference", signed),
+            Column("reliability", "people's reliability", figure, direction="higher"),
+            Column("parallel", "same contents", signed, interval=True),
+            Column("parallel_beside_people", "same contents, beside people", signed, interval=True),
+            Column("slope", "slope on quality", figure, interval=True, direction="higher"),
+            Column("spread", "spread / quality's", figure),
+            Column("top_share", "top class", percent),
+            Column("flips", "other answer than in the pivot", percent),
+            Column("excess_flips", "more than when asked again", signed, interval=True),
+            Column("outputs", "outputs", count, below=lambda row: f"{count(row['contents'])} contents"),
+        ),
+        LANGUAGE_BIAS,
+    ),
+    "conditions": with_the_rest(
+        (
+            *HEAD,
+            Column("condition", "condition"),
+            Column("pairs", "pairs", count),
+            Column("change", "change of score", signed, interval=True),
+            Column("p", "p", p_value),
+            Column("changed", "changed", percent),
+            Column("lower", "lower", percent),
+            Column("higher", "higher", percent),
+        ),
+        CONDITIONS,
+    ),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class BiasRun(Run):
+    """How judges treat languages: tables `language_bias` and `conditions`."""
+
+    command = "bias language"
+    described = DESCRIBED

@@ -1,0 +1,111 @@
+"""The page of a language-bias audit, and what `metal bias language` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metal.auditing.language_bias import EVEN, LEANS
+from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, interval, name, signed, slug, within
+from metal.runs.bias_run import BiasRun
+from metal.runs.columns import Row
+from metal.show.bias.words import headline
+from metal.show.charts.dots import Dot, dots_chart
+from metal.show.parts import closing, reasons
+from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, Section, TableView
+
+LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), "cannot say": (7, "cannot say")}
+MOST_CHARTS = 12
+MOST_ROWS = 300
+EXPLAINED = "Higher: the judge gives more than in the mean language for equal quality. Intervals are 95%."
+
+
+def _groups(run: BiasRun) -> dict[tuple[str, str], list[Row]]:
+    """The rows of each criterion and judge."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in run.records("language_bias"):
+        groups.setdefault((row["criterion"], row["judge"]), []).append(row)
+    return groups
+
+
+def charts(run: BiasRun) -> list[Chart]:
+    """A chart of leans for each criterion and judge."""
+    drawn = []
+    for (criterion, judge), rows in list(_groups(run).items())[:MOST_CHARTS]:
+        dots = [
+            Dot(language_name(row["language"]), row["lean"], row["lean_low"], row["lean_high"], row["says"])
+            for row in rows
+        ]
+        title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
+        leans = [f"{language_name(row['language'])} {signed(row['lean'])}" for row in rows if row["says"] == LEANS]
+        alt = f"How far {within(judge)} leans in {len(rows)} languages; leaning: {', '.join(leans) or 'none shown'}."
+        key = f"lean_{slug(criterion)}_{slug(judge)}"
+        sides = ("more severe", "more lenient")
+        drawn.append(
+            dots_chart(
+                key,
+                title,
+                alt,
+                dots,
+                LOOKS,
+                value="lean",
+                label="language",
+                source="language_bias",
+                form=signed,
+                sides=sides,
+            )
+        )
+    return drawn
+
+
+def lean_table(run: BiasRun) -> TableView:
+    """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
+    languages = sorted({row["language"] for row in run.records("language_bias")}, key=language_name)
+    rows: Rows = []
+    for (criterion, judge), of in _groups(run).items():
+        by = {row["language"]: row for row in of}
+        cells = (_cell(by.get(language)) for language in languages)
+        rows.append((run.short(criterion), name(judge), *cells))
+    columns = ("", "judge", *(name(language_name(language)) for language in languages))
+    notes = (EXPLAINED, *reasons(run, "language_bias", run.records("language_bias"), "language"))
+    return TableView.of(
+        run, "language_bias", "In which languages it leans", columns, rows, name="leans", heads=2, notes=notes
+    )
+
+
+def _cell(row: Row | None) -> Cell:
+    if row is None:
+        return Cell(UNDEFINED)
+    below = f"{signed(row['lean'])} {interval(row['lean_low'], row['lean_high'], signed)}".strip()
+    return Cell(row["says"], below, "strong" if row["says"] == LEANS else "")
+
+
+def tables(run: BiasRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    rows = run.records("language_bias")
+    shown = [lean_table(run), TableView.of_figures(run, "language_bias", "All figures", rows, heads=3, most=MOST_ROWS)]
+    if len(run.tables["conditions"]):
+        conditions = run.records("conditions")
+        title = "How scores change from the output that another was made from"
+        shown.append(TableView.of_figures(run, "conditions", title, conditions, heads=3, most=MOST_ROWS))
+    return shown
+
+
+def content(run: BiasRun) -> dict[str, Any]:
+    """What the template shows."""
+    first, *rest = tables(run)
+    return {
+        "answer_table": first,
+        "sections": [
+            Section("leans-drawn", "Leans with their intervals", charts=tuple(charts(run))),
+            Section("figures", "All figures, with the naive ones beside", tables=tuple(rest)),
+        ],
+    }
+
+
+def screen(run: BiasRun, by: Sequence[str] = ()) -> Screen:
+    """The headline, the leans, the warnings."""
+    yield Paragraph(headline(run), strong=True)
+    yield lean_table(run)
+    yield from closing(run)

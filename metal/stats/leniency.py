@@ -1,0 +1,276 @@
+"""Whether a rater scores some languages higher than others, though what it rates is equally good.
+
+Where the same contents exist in several languages, they are compared directly (`parallel_shifts`). Elsewhere people's
+scores stand for quality, and their noise has to be taken into account: an output that people put high is on average
+not quite as good as they say, and the less so the less they agree. Regressing on their raw mean, or subtracting it,
+finds a gap between languages of unequal quality where there is none (`shifts_beside_people`).
+
+Intervals are by the delete-one jackknife over clusters (contents, sources) with Satterthwaite's degrees of freedom.
+Sources: Fuller (1987), Measurement Error Models; Carroll et al. (2006), chapter 4 (regression calibration); Bell and
+McCaffrey (2002) on few clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import t_cdf, t_quantile
+
+LEAST = 10  # contents of a language, or outputs, below which nothing is said of it
+LEAST_RELIABILITY = 0.3  # of people's mean in a language, below which it cannot stand for quality
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """A figure for each language. value: (L,), NaN where undefined; variance: (L,); df: (L,) degrees of freedom."""
+
+    value: Numbers
+    variance: Numbers
+    df: Numbers
+
+    def interval(self, place: int, p: float = 0.975) -> tuple[float, float]:
+        """The figure's interval of 95%, or of 2p - 1; NaN where it is not known."""
+        value, df = float(self.value[place]), float(self.df[place])
+        if not (np.isfinite(value) and df >= 1):
+            return np.nan, np.nan
+        half = t_quantile(p, df) * float(np.sqrt(self.variance[place]))
+        return value - half, value + half
+
+    @cached_property
+    def p(self) -> Numbers:
+        """(L,) two-sided, for a figure of 0."""
+        return np.array([self._p(place) for place in range(len(self.value))])
+
+    def _p(self, place: int) -> float:
+        value, variance, df = (float(each[place]) for each in (self.value, self.variance, self.df))
+        if not (np.isfinite(value) and df >= 1):
+            return np.nan
+        if variance == 0:
+            return 0.0 if value else 1.0
+        return 2 * t_cdf(-abs(value) / np.sqrt(variance), df)
+
+
+def parallel_shifts(values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int) -> Shifts:
+    """How much higher than the mean of languages each language is scored, on the same contents.
+
+    values: (n,) scores; language, unit, content: (n,) codes. A unit is what is compared across languages (a content, or
+    a generator's output for it), and has a level of its own; contents are the clusters. The shifts of languages add
+    up to 0. Languages with fewer than LEAST contents that occur in another language are left out, NaN.
+    Raises Undefined where fewer than two languages are left, or where they share no contents.
+    """
+    units, unit = np.unique(unit, return_inverse=True)
+    cluster_of_unit = np.zeros(len(units), dtype=np.int64)
+    clusters, cluster = np.unique(content, return_inverse=True)
+    cluster_of_unit[unit] = cluster
+    counts, sums = np.zeros((len(units), languages)), np.zeros((len(units), languages))
+    np.add.at(counts, (unit, language), 1.0)
+    np.add.at(sums, (unit, language), values)
+    used = np.ones(languages, dtype=bool)
+    while True:  # a language that is left out may leave too few for another
+        shared = ((counts > 0) & used).sum(axis=1) > 1
+        have = _distinct(cluster_of_unit, (counts > 0) & shared[:, None], len(clusters))
+        kept = used & (have >= LEAST)
+        if (kept == used).all():
+            break
+        used = kept
+    if used.sum() < 2:
+        raise Undefined(f"fewer than two languages with {LEAST} contents that another has as well")
+    counts, sums = counts[shared][:, used], sums[shared][:, used]
+    cluster = cluster_of_unit[shared]
+    each = counts.sum(axis=1, keepdims=True)
+    normal = np.einsum("ul,lm->ulm", counts, np.eye(counts.shape[1])) - np.einsum("ul,um->ulm", counts, counts / each)
+    right = sums - counts * (sums.sum(axis=1, keepdims=True) / each)
+    normals = np.zeros((len(clusters), *normal.shape[1:]))
+    rights = np.zeros((len(clusters), right.shape[1]))
+    np.add.at(normals, cluster, normal)
+    np.add.at(rights, cluster, right)
+    present = np.unique(cluster)
+    normals, rights = normals[present], rights[present]
+    if np.linalg.matrix_rank(normals.sum(axis=0)) < counts.shape[1] - 1:
+        raise Undefined("the languages share no contents")
+    added = np.ones_like(normals[0])  # makes the shifts add up to 0
+    solved = np.linalg.solve(normals.sum(axis=0) + added, rights.sum(axis=0))
+    without = np.linalg.pinv(normals.sum(axis=0) - normals + added, hermitian=True)
+    without_one = np.einsum("qlm,qm->ql", without, rights.sum(axis=0) - rights)
+    variance = (len(present) - 1) / len(present) * ((without_one - without_one.mean(axis=0)) ** 2).sum(axis=0)
+    return Shifts(*(_spread(used, each) for each in (solved, variance, have[used] - 1.0)))
+
+
+def _distinct(cluster: Codes, present: Any, clusters: int) -> Codes:
+    """(L,) the number of clusters that have anything in each language."""
+    present_in = np.zeros((clusters, present.shape[1]), dtype=bool)
+    for language in range(present.shape[1]):
+        present_in[cluster[present[:, language]], language] = True
+    return np.asarray(present_in.sum(axis=0))
+
+
+def _spread(used: Any, values: Numbers) -> Numbers:
+    """(L,) the values of the languages that were used, NaN for the others."""
+    spread = np.full(len(used), np.nan)
+    spread[used] = values
+    return spread
+
+
+@dataclass(frozen=True)
+class RatedItems:
+    """What people and a judge say of outputs, one row each.
+
+    judge: (n,) scores; people: (n, R) scores, NaN where a person gave none; language, source: (n,) codes.
+    """
+
+    judge: Numbers
+    people: Numbers
+    language: Codes
+    source: Codes
+    languages: int
+
+    @cached_property
+    def sums(self) -> tuple[Numbers, Codes]:
+        """(clusters, 8) sums over the outputs of each source in a language, and (clusters,) that language.
+
+        Number, people's means, their squares, judge's scores, products, squared scores of the judge, people's squared
+        residuals, and 1 / number of people.
+        """
+        means, residuals, answered = self._people
+        columns = (
+            *(np.ones(len(means)), means, means**2, self.judge, self.judge * means, self.judge**2),
+            *(np.nansum(residuals**2, axis=1), 1 / answered),
+        )
+        keys, cluster = np.unique(np.stack([self.language, self.source]), axis=1, return_inverse=True)
+        of_source = (np.bincount(cluster.ravel(), column, keys.shape[1]) for column in columns)
+        totals: Numbers = np.stack(list(of_source), axis=1).astype(np.float64)
+        return totals, np.asarray(keys[0])
+
+    @cached_property
+    def _people(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Each output's mean, the residuals, and how many answered; a person's severity is taken away before.
+
+        A person who is severer than the others by a constant adds no noise to the order of outputs.
+        """
+        scores = self.people.copy()
+        answered = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
+        for language in range(self.languages):
+            rows = self.language == language
+            for _ in range(20):  # alternating least squares of outputs and people
+                away = scores[rows] - np.nanmean(scores[rows], axis=1, keepdims=True) if rows.any() else scores[rows]
+                present = ~np.isnan(away)
+                counts = present.sum(axis=0)
+                severity = np.where(counts > 0, np.nansum(away, axis=0) / np.maximum(counts, 1), 0.0)
+                severity -= (severity * counts).sum() / max(counts.sum(), 1)
+                scores[rows] -= severity
+                if np.abs(severity).max(initial=0.0) < 1e-9:
+                    break
+        means = np.nanmean(scores, axis=1)
+        return means, scores - means[:, None], answered
+
+    @cached_property
+    def residual_df(self) -> Numbers:
+        """(L,) degrees of freedom of people's residuals."""
+        answered, df = self._people[2], np.zeros(self.languages)
+        for language in range(self.languages):
+            rows = self.language == language
+            people = int((~np.isnan(self.people[rows])).any(axis=0).sum())
+            df[language] = (answered[rows] - 1).sum() - max(people - 1, 0)
+        return df
+
+
+FIGURES = ("above_people", "gap", "naive_regression", "naive_difference", "reliability", "slope", "spread")
+
+
+def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
+    """{name of FIGURES: what it is in each language}
+
+    above_people: the judge's mean less people's. gap: how much more than in the mean language the judge gives to
+    outputs of equal quality, by people's scores shrunk by their reliability: J = a + b_l + g H*, with H* = mean_l +
+    reliability_l (H - mean_l), where b adds up to 0. naive_regression: the same on people's raw means.
+    naive_difference: above_people less its mean over languages. Both are wrong where languages differ in quality, and
+    are given to show by how much. reliability: of people's mean. slope: of the judge on quality, by language; 1 tells
+    outputs apart as people do, 0 not at all. spread: standard deviation of the judge's scores / that of the quality.
+
+    Languages with fewer than LEAST outputs are NaN; gap, slope and spread also where the reliability is below
+    LEAST_RELIABILITY. A gap needs two languages.
+    """
+    totals, language = items.sums
+    of_language = np.zeros((items.languages, totals.shape[1]))
+    np.add.at(of_language, language, totals)
+    enough = of_language[:, 0] >= LEAST
+    scale = np.where(of_language[:, 0] > 0, items.residual_df / np.maximum(of_language[:, 0], 1), np.nan)
+    full = _figures(of_language[None], scale, enough)
+    enough_reliable = enough & (full["reliability"][0] >= LEAST_RELIABILITY)
+    full = _figures(of_language[None], scale, enough, enough_reliable)
+    variance = {name: np.zeros(items.languages) for name in FIGURES}
+    fourth = {name: np.zeros(items.languages) for name in FIGURES}
+    for place in range(items.languages):
+        own = np.flatnonzero(language == place)
+        if len(own) < 2:
+            continue
+        without = np.repeat(of_language[None], len(own), axis=0)
+        without[:, place] -= totals[own]
+        drawn = _figures(without, scale, enough, enough_reliable)
+        for name in FIGURES:
+            each = (len(own) - 1) / len(own) * ((drawn[name] - drawn[name].mean(axis=0)) ** 2).sum(axis=0)
+            variance[name] += np.nan_to_num(each)
+            fourth[name] += np.nan_to_num(each) ** 2 / (len(own) - 1)
+    return {
+        name: Shifts(
+            full[name][0], variance[name], variance[name] ** 2 / np.where(fourth[name] > 0, fourth[name], np.nan)
+        )
+        for name in FIGURES
+    }
+
+
+def _figures(sums: Numbers, scale: Numbers, enough: Any, reliable: Any | None = None) -> dict[str, Numbers]:
+    """{name: (resamples, L)} from sums (resamples, L, 8). scale: (L,) degrees of freedom of residuals per output."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n, h, hh, j, hj, jj, residual, inverse = np.moveaxis(sums, -1, 0)
+        mean_h, mean_j = h / n, j / n
+        s_hh, s_hj, s_jj = hh - n * mean_h**2, hj - n * mean_h * mean_j, jj - n * mean_j**2
+        noise = residual / (scale * n) * (inverse / n)
+        reliability = np.clip(1 - noise / (s_hh / (n - 1)), 0.0, 1.0)
+        above = np.where(enough, mean_j - mean_h, np.nan)
+        given = enough if reliable is None else reliable
+        slope = np.sum(np.where(given, reliability * s_hj, 0.0), axis=-1, keepdims=True) / np.sum(
+            np.where(given, reliability**2 * s_hh, 0.0), axis=-1, keepdims=True
+        )
+        raw = np.sum(np.where(enough, s_hj, 0.0), axis=-1, keepdims=True) / np.sum(
+            np.where(enough, s_hh, 0.0), axis=-1, keepdims=True
+        )
+        return {
+            "above_people": above,
+            "gap": _centred(np.where(given, mean_j - slope * mean_h, np.nan)),
+            "naive_regression": _centred(np.where(enough, mean_j - raw * mean_h, np.nan)),
+            "naive_difference": _centred(above),
+            "reliability": np.where(enough, reliability, np.nan),
+            "slope": np.where(given, s_hj / (reliability * s_hh), np.nan),
+            "spread": np.where(given, np.sqrt(np.maximum(s_jj, 0) / (reliability * s_hh)), np.nan),
+        }
+
+
+def _centred(values: Numbers) -> Numbers:
+    """Less their mean over languages; NaN with fewer than two."""
+    have = np.isfinite(values).sum(axis=-1, keepdims=True)
+    mean = np.where(have > 1, np.nansum(values, axis=-1, keepdims=True) / np.maximum(have, 1), np.nan)
+    return np.asarray(values - mean)
+
+
+def mean_shift(values: Numbers, cluster: Codes) -> Shifts:
+    """The mean of values as the one figure of a Shifts, its variance over clusters; NaN variance with one cluster.
+
+    >>> shift = mean_shift(np.array([1.0, 0.0, 2.0]), np.array([0, 1, 2]))
+    >>> float(shift.value[0]), round(float(shift.variance[0]), 3), float(shift.df[0])
+    (1.0, 0.333, 2.0)
+    """
+    _, cluster = np.unique(cluster, return_inverse=True)
+    totals, sizes = np.bincount(cluster, values), np.bincount(cluster)
+    mean, clusters = totals.sum() / sizes.sum(), len(sizes)
+    if clusters < 2:
+        return Shifts(np.array([mean]), np.array([np.nan]), np.array([0.0]))
+    without = (totals.sum() - totals) / (sizes.sum() - sizes)
+    variance = (clusters - 1) / clusters * ((without - without.mean()) ** 2).sum()
+    return Shifts(np.array([mean]), np.array([variance]), np.array([clusters - 1.0]))
