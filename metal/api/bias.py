@@ -62,7 +62,7 @@ def bias_language(
     )
     bias = language_bias(dataset, settings, pivot=pivot, progress=progress or no_progress)
     asked = {"pivot": pivot, "reference": reference}
-    about = {"data": dataset.identity, "stat": "language_bias", **{key: value for key, value in asked.items() if value}}
+    about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
     signed = signature_line({"metal": __version__, **about})
     took_part = sorted(set(bias.tables["language_bias"]["judge"]))
     manifest = inputs.manifest("bias language", dataset, asked, took_part, signed).to_dict()

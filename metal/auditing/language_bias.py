@@ -15,7 +15,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import CodeMatrix, code_matrix
 from metal.data.records import SWAPPED, Criterion
-from metal.data.text import first_few, plural, within
+from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError
 from metal.stats.leniency import (
     FIGURES,
@@ -337,8 +337,3 @@ def _changes(scored: _Scored, judge: str) -> Iterator[dict[str, Any]]:
                 "lower": float((change < 0).mean()),
                 "higher": float((change > 0).mean()),
             }
-
-
-def leaning(row: dict[str, Any]) -> str:
-    """`leans +0.31`, `even` or `cannot say`, for a cell."""
-    return within(f"{row['says']} {row['lean']:+.2f}" if row["says"] == LEANS else row["says"])

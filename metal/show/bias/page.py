@@ -10,7 +10,7 @@ from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, interval, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
-from metal.show.bias.words import headline
+from metal.show.bias.words import headline, remarks
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.parts import closing, reasons
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, Section, TableView
@@ -77,8 +77,11 @@ def lean_table(run: BiasRun) -> TableView:
 def _cell(row: Row | None) -> Cell:
     if row is None:
         return Cell(UNDEFINED)
-    below = f"{signed(row['lean'])} {interval(row['lean_low'], row['lean_high'], signed)}".strip()
-    return Cell(row["says"], below, "strong" if row["says"] == LEANS else "")
+    says = f"{LEANS} {signed(row['lean'])}" if row["says"] == LEANS else row["says"]
+    ends = interval(row["lean_low"], row["lean_high"], signed)
+    leaning = row["says"] == LEANS
+    below = ends if leaning else f"{signed(row['lean'])} {ends}".strip()
+    return Cell(says, below, "strong" if leaning else "")
 
 
 def tables(run: BiasRun) -> list[TableView]:
@@ -96,6 +99,7 @@ def content(run: BiasRun) -> dict[str, Any]:
     """What the template shows."""
     first, *rest = tables(run)
     return {
+        "cards": list(remarks(run)),
         "answer_table": first,
         "sections": [
             Section("leans-drawn", "Leans with their intervals", charts=tuple(charts(run))),

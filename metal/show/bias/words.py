@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from metal.auditing.language_bias import BESIDE, EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
 from metal.data.text import interval, known, listed, plural, signed, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
-from metal.show.view import Definition, define
+from metal.show.view import Definition, Remark, define
 
 MOST_NAMED = 4
 SOURCES = {
@@ -25,19 +25,25 @@ def headline(run: BiasRun) -> str:
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     if leans:
         judge, criterion = leans[0]["judge"], leans[0]["criterion"]
-        own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)][:MOST_NAMED]
-        own.sort(key=lambda row: -row["lean"])
-        where = listed([f"{language_name(row['language'])} ({signed(row['lean'])})" for row in own])
-        beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
-        more = (
-            f" {plural(len(leans) - len(own), 'more case leans', 'more cases lean')}." if len(leans) > len(own) else ""
+        own = sorted(
+            (row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)),
+            key=lambda row: -row["lean"],
         )
-        return f"{beside}{within(judge)} leans most in {where} on {_label(run, criterion)}{on}.{more}"
+        words = [f"most lenient in {_lean(own[0])}"] if own[0]["lean"] > 0 else []
+        words += [f"most severe in {_lean(own[-1])}"] if own[-1]["lean"] < 0 else []
+        beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
+        others = len(leans) - len(words)
+        more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
+        return f"{beside}{within(judge)} is {listed(words)} on {_label(run, criterion)}{on}.{more}"
     if all(row["says"] == EVEN for row in rows):
         who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
         return f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within {MARGIN:.0%} of the scale."
     unknown = sum(row["says"] not in (EVEN, LEANS) for row in rows)
     return f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether there is one."
+
+
+def _lean(row: Row) -> str:
+    return f"{language_name(row['language'])} ({signed(row['lean'])})"
 
 
 def _span(run: BiasRun, row: Row) -> float:
@@ -55,8 +61,6 @@ def facts(run: BiasRun) -> dict[str, str]:
     """What the tables say beyond the headline, by what it is about."""
     rows = run.records("language_bias")
     lines = {
-        "Naive figures": _naive(run, rows),
-        "Blind": _blind(run, rows),
         "Not to be concluded": _limits(rows),
     }
     return {about: words for about, words in lines.items() if words}
@@ -87,14 +91,24 @@ def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
 
 
 def _limits(rows: Sequence[Row]) -> str:
-    parts = ["that a judge even here is even on other texts"]
+    parts = ["that a judge that is even here is even on other texts"]
     if any(row["by"] == BESIDE for row in rows):
-        parts.insert(
-            0,
-            "that the judge is biased, where people's quality was held equal: the people of one language may be "
-            "severer than those of another (`metal design anchors` or parallel contents would tell)",
-        )
+        parts.insert(0, "that the judge is biased: the people of one language may be severer than those of another")
     return f"{'; '.join(parts)}.".replace("that", "That", 1)
+
+
+def remarks(run: BiasRun) -> Iterator[Remark]:
+    """What naive figures would say, where the judge is blind, what to do next."""
+    rows = run.records("language_bias")
+    if naive := _naive(run, rows):
+        yield Remark("Beware of judge minus people", naive)
+    if blind := _blind(run, rows):
+        yield Remark("Blind there", blind)
+    if any(row["by"] == BESIDE for row in rows):
+        words = (
+            "To tell the judge from its people, let it rate the same contents in each language (a column `content`)."
+        )
+        yield Remark("What to do next", words)
 
 
 def definitions(run: BiasRun) -> list[Definition]:
