@@ -85,7 +85,7 @@ def test_the_bundled_numbers(tmp_path: Path) -> None:
     """How far Mixtral stands above people on 0 to 100, as with pandas on the released files."""
     ran = CliRunner().invoke(command_line, ["bias", "language", "datasets/mlqe", "--out", str(tmp_path / "run")])
     assert ran.exit_code == 0, ran.output
-    assert "Beside these people, mixtral-8x7b is most lenient in English to Chinese (+0.53) and" in ran.output
+    assert "Beside these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)" in ran.output
     table = metal.open_run(tmp_path / "run").tables["language_bias"].query("criterion == 'direct_assessment'")
     above = table.set_index("language")["above_people"].round(1).to_dict()
     assert above == {"en-de": 9.7, "en-zh": 26.0, "et-en": 15.7, "ne-en": 10.9, "ro-en": 1.2, "si-en": 4.7}
