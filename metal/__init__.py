@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from metal.api.datasets import describe as describe
     from metal.api.datasets import export as export
     from metal.api.demo import demo as demo
+    from metal.api.folders import Folder as Folder
+    from metal.api.folders import ls as ls
     from metal.api.judges import judges_list as judges_list
     from metal.api.judges import judges_test as judges_test
     from metal.api.judges import prompt_list as prompt_list

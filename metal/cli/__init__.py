@@ -46,6 +46,8 @@ VERBS = {
     "report": ("metal.cli.analyses:report", "Write a run's page, charts and LaTeX tables."),
     "compare": ("metal.cli.datasets:compare", "Put generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings for other programs."),
+    "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
+    "completion": ("metal.cli.folders:completion", "Complete verbs and options in your shell."),
 }
 
 

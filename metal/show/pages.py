@@ -145,6 +145,11 @@ def _module(run: Run, name: str = "page") -> Any:
     return import_module(f"{KINDS[run.command].package}.{name}")
 
 
+def headline(run: Run) -> str:
+    """The answer in a sentence; empty for a kind of run that has none."""
+    return str(getattr(_module(run, "words"), "headline", lambda run: "")(run))
+
+
 def page(run: Run) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
     kind, module, words = KINDS[run.command], _module(run), _module(run, "words")
@@ -154,7 +159,7 @@ def page(run: Run) -> str:
         "cards": (),
         "run": run,
         "brand": kind.brand,
-        "headline": getattr(words, "headline", lambda run: name(run.data.get("title") or run.name))(run),
+        "headline": headline(run) or name(run.data.get("title") or run.name),
         "facts": words.facts(run),
         "definitions": words.definitions(run),
         "settings": settings_in_words(run),

@@ -1,0 +1,92 @@
+"""`metal.ls`: the datasets and runs in a folder, without reading ratings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from metal.api.options import StrPath
+from metal.errors import MetalError, UsageError
+
+PLACES = (".", "datasets", "runs")
+FILES = ("dataset.toml", "run.toml")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A dataset or a run. kind: `dataset`, or the command of the run. date: of the last change, as YYYY-MM-DD.
+
+    languages: None where the folder does not say. raters: how many of each kind. answer: the headline of a run with a
+    page, how far a run of judges or metrics came, a dataset's title, or why the folder cannot be read.
+    """
+
+    path: str
+    kind: str
+    date: str
+    languages: Sequence[str] | None = None
+    raters: Mapping[str, int] | None = None
+    answer: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`."""
+        return asdict(self)
+
+
+def ls(folder: StrPath = ".") -> tuple[Folder, ...]:
+    """List the datasets and runs in a folder and in its `datasets/` and `runs/`: kind, size, date and, of runs, the
+    answer.
+
+    folder: where to look.
+
+    Returns them, datasets first. A damaged one says what is wrong. Raises UsageError where there is no such folder.
+    """
+    start = Path(folder)
+    if not start.is_dir():
+        raise UsageError(f"{start}: no such folder")
+    children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
+    listed = {path.resolve(): _read(path, file) for path in children for file in FILES if (path / file).is_file()}
+    return tuple(sorted(listed.values(), key=lambda one: one.kind != "dataset"))
+
+
+def _read(path: Path, file: str) -> Folder:
+    from metal.data.files import read_toml
+
+    date = f"{datetime.fromtimestamp((path / file).stat().st_mtime):%Y-%m-%d}"
+    kind = "dataset" if file == FILES[0] else "run"
+    try:
+        about = read_toml(path / file)
+        kind = about.get("command", kind)
+        return Folder(str(path), kind, date, *_size_and_answer(path, kind, about))
+    except MetalError as error:
+        return Folder(str(path), kind, date, answer=f"cannot be read: {error}")
+
+
+def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """Languages, raters, answer."""
+    from metal.api.report import RESULTS, open_run
+    from metal.data.dataset_lines import read_raters
+    from metal.data.files import read_toml
+
+    if kind in RESULTS:
+        from metal.show.pages import headline
+
+        run = open_run(path)
+        tables = [table for table in run.tables.values() if "language" in table and len(table)]
+        languages = [language for language in tables[0]["language"].unique() if language] if tables else None
+        return languages, dict(Counter(rater.kind for rater in run.raters.values())), headline(run)
+    raters = dict(Counter(rater.kind for rater in read_raters(path))) if (path / "raters.jsonl").is_file() else None
+    if kind == "dataset":
+        return about.get("languages"), raters, about.get("title", "")
+    settings = about.get("settings", {})
+    data: Mapping[str, Any] = next(iter(about.get("datasets", ())), {})
+    card = Path(data.get("path", "")) / FILES[0]
+    languages = settings.get("languages") or (read_toml(card).get("languages") if card.is_file() else None)
+    state = settings.get("state", {})
+    if state.get("not_asked"):
+        stopped = f"stopped: {state['not_asked']:,} calls were not made"
+        return languages, raters, f'{stopped}; go on with `metal.judge(resume="{path}")`'
+    return languages, raters, f"{state['ratings']:,} ratings" if "ratings" in state else ""

@@ -1,0 +1,88 @@
+"""`metal ls` and `metal completion`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+import metal
+from metal.errors import UsageError
+from metal.show.audit.answer import headline
+from tests import DEMO
+from tests.cli.test_commands import metal as typed
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset, an audit of it, a judges' run that stopped, and a run whose run.toml is damaged."""
+    folder = tmp_path_factory.mktemp("place")
+    (folder / "datasets").mkdir()
+    (folder / "datasets" / "demo").symlink_to(DEMO)
+    metal.audit(DEMO, criteria="task_quality", resamples=100).save(folder / "runs" / "demo")
+    metal.judge(DEMO, lambda source, output, criterion: 1, name="one", limit=5, out=folder / "runs" / "judges")
+    (folder / "runs" / "torn").mkdir()
+    (folder / "runs" / "torn" / "run.toml").write_text("command =")
+    return folder
+
+
+def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
+    dataset, audit, judges, torn = metal.ls(place)
+    card = (DEMO / "dataset.toml").stat().st_mtime
+    assert dataset.date == f"{datetime.fromtimestamp(card):%Y-%m-%d}"
+    demo = metal.read(DEMO)
+    people = sum(rater.kind == "human" for rater in demo.raters.values())
+    assert (dataset.kind, sorted(dataset.languages or ())) == ("dataset", list(demo.languages))
+    assert dataset.answer == demo.card.title
+    assert (dataset.raters or {})["human"] == people
+    assert (audit.kind, audit.answer) == ("audit", headline(metal.open_run(place / "runs" / "demo")))
+    assert (judges.kind, judges.raters) == ("judge", {"llm": 1})
+    assert judges.answer.startswith("stopped: ")
+    assert "torn/run.toml" in torn.answer
+    assert torn.languages is torn.raters is None  # not known, which is not none
+    with pytest.raises(UsageError, match="no such folder"):
+        metal.ls(place / "nowhere")
+
+
+def test_ls_prints_and_gives_json(place: Path) -> None:
+    lines = typed("ls", cwd=place).out.splitlines()
+    assert lines[0].startswith("datasets/demo  dataset ")
+    assert "go on with `metal judge --resume runs/judges`" in " ".join(" ".join(lines).split())
+    rows = json.loads(typed("ls", "--json", cwd=place).out)
+    assert [row["kind"] for row in rows] == ["dataset", "audit", "judge", "run"]
+    assert typed("ls", "datasets", cwd=place).out.startswith("datasets/demo")
+    (place / "empty").mkdir()
+    assert "metal init" in typed("ls", "empty", cwd=place).out
+
+
+def test_ls_of_datasets_loads_no_ratings(place: Path) -> None:
+    code = "import sys, metal; assert metal.ls('datasets'); print({'pandas', 'pyarrow'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("shell", "mark"), [("zsh", "#compdef metal"), ("fish", "complete --no-files --command metal")]
+)
+def test_completion_is_printed(shell: str, mark: str, tmp_path: Path) -> None:
+    assert mark in typed("completion", shell, cwd=tmp_path).out
+
+
+def test_completion_works_in_bash(tmp_path: Path) -> None:
+    program = tmp_path / "metal"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m metal "$@"\n')
+    program.chmod(0o755)
+    script = """
+        eval "$(metal completion bash)"
+        complete -p metal
+        COMP_WORDS=(metal annotate ex); COMP_CWORD=2; _metal_completion metal; echo "${COMPREPLY[@]}"
+        COMP_WORDS=(metal audit --kee); COMP_CWORD=2; COMPREPLY=(); _metal_completion metal; echo "${COMPREPLY[@]}"
+    """
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == ["complete -o nosort -F _metal_completion metal", "export", "--keep"]
