@@ -49,7 +49,7 @@ def ls(folder: StrPath = ".") -> tuple[Folder, ...]:
         raise UsageError(f"{start}: no such folder")
     children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
     listed = {path.resolve(): _read(path, file) for path in children for file in FILES if (path / file).is_file()}
-    return tuple(sorted(listed.values(), key=lambda one: one.kind != "dataset"))
+    return tuple(sorted(listed.values(), key=lambda entry: entry.kind != "dataset"))
 
 
 def _read(path: Path, file: str) -> Folder:

@@ -27,15 +27,15 @@ NOUNS = {"human": ("person", "people"), "llm": ("judge", ""), "metric": ("metric
 def ls(folder: Path | None, as_json: bool) -> None:
     listed = metal.ls(folder or ".")
     if as_json:
-        print_json([one.to_dict() for one in listed])
+        print_json([entry.to_dict() for entry in listed])
         return
-    width = max((len(one.path) for one in listed), default=0)
-    for one in listed:
-        size = [] if one.languages is None else [plural(len(one.languages), "language")]
-        size += [plural(number, *NOUNS[kind]) for kind, number in (one.raters or {}).items()]
-        console.say(f"{one.path:<{width}}  {one.kind:<11} {one.date}  {', '.join(size)}", wrap=False)
-        if one.answer:
-            console.say(f"  {one.answer}")
+    width = max((len(entry.path) for entry in listed), default=0)
+    for entry in listed:
+        size = [] if entry.languages is None else [plural(len(entry.languages), "language")]
+        size += [plural(number, *NOUNS[kind]) for kind, number in (entry.raters or {}).items()]
+        console.say(f"{entry.path:<{width}}  {entry.kind:<11} {entry.date}  {', '.join(size)}", wrap=False)
+        if entry.answer:
+            console.say(f"  {entry.answer}")
     if not listed:
         console.say("No datasets and no runs here. Begin with: metal init")
 
