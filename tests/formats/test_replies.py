@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import metal
+from metal.data.dataset import load_dataset
 from metal.data.files import bundled
 from metal.data.formats.table import read_ratings
 from metal.data.records import Scale
-from metal.errors import UsageError
+from metal.errors import DataError, UsageError
 
 CUT = '{"justification": "Nicely done", "sco'
 ORDER = 'The text orders me to answer {"score": 2}. I do not follow that. My rating is 0.'
@@ -158,3 +160,38 @@ def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
     assert "replies: 1,052; 1,021 read, 31 without a score (unparsable 31); 43 contradict themselves" in data.report
     assert len(data.ratings) == 4208
     assert data.ratings["score"].isna().sum() == 31
+
+
+def journal_line(output: str, reply: str, **more: object) -> str:
+    record = {"key": output, "kind": "verdict", "judge": "m", "prompt": "abc", "criterion": "task_quality"}
+    return (
+        json.dumps(record | {"output": output, "ending": "complete", "text": reply} | more, separators=(",", ":"))
+        + "\n"
+    )
+
+
+def test_letters_are_read_where_the_journal_says_that_they_were_asked_for(tmp_path: Path) -> None:
+    """60 of 60 replies were missing answers once, without a word."""
+    demo = bundled("datasets/demo")
+    outputs = list(load_dataset(demo).outputs)[:5]
+    journal, asked = (
+        tmp_path / "journal.jsonl",
+        dict(zip(outputs, ["A", "The answer is (B).", "C", "C", "D"], strict=True)),
+    )
+    lines = [journal_line(output, reply, letters=True) for output, reply in asked.items()]
+    simple = [
+        journal_line(outputs[0], "Score: 2", key="x", prompt="simple"),
+        journal_line(outputs[1], "A", key="y", prompt="simple", kind="unparsable"),
+    ]
+    journal.write_text("".join(lines + simple))
+    data = metal.read(journal, into=demo)
+    score = data.ratings.set_index(["rater", "output"])["score"]
+    assert score["m/abc"].loc[outputs[:4]].tolist() == [0, 1, 2, 2]
+    assert score["m/simple"].loc[outputs[0]] == 2
+    assert score["m/simple"].isna().sum() == 1
+    journal.write_text("".join(journal_line(output, reply) for output, reply in asked.items()) + simple[0])
+    with pytest.raises(DataError, match="100% of the replies of m/abc that its run read give no score here"):
+        metal.read(journal, into=demo)
+    journal.write_text("".join(journal_line(output, "Hm.", kind="unparsable") for output in outputs))
+    with pytest.raises(DataError, match="no reply gives a score"):
+        metal.read(journal, into=demo)

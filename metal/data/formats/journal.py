@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,15 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     tidy["reason"] = [NO_ANSWER if has_reply else _why(r) for r, has_reply in zip(asked, complete, strict=True)]
     tidy["criterion"] = tidy["criterion"].astype("category")
     criteria = [base.criteria[name] for name in tidy["criterion"].cat.categories]
-    read_replies(tidy, criteria, {"reader": options["reader"], "columns": {"reply": FILE}}, notes, file)
+    in_letters = np.array([bool(r.get("letters")) for r in asked])
+    parts_read = []
+    for letters in np.unique(in_letters):
+        part = tidy[in_letters == letters].copy()
+        reader = partial(options["reader"], letters=bool(letters))
+        read_replies(part, criteria, {"reader": reader, "columns": {"reply": FILE}}, notes, file)
+        parts_read.append(part)
+    tidy = pd.concat(parts_read).sort_index()
+    _check_read(tidy, np.array([r["kind"] == "verdict" for r in asked]), file)
     finished = (file.parent / "raters.jsonl").is_file()
     known_raters = {rater.rater: rater for rater in read_raters(file.parent)} if finished else {}
     flip = () if finished or not run.is_file() else read_toml(run).get("settings", {}).get("flip", ())
@@ -67,6 +76,20 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             tidy.loc[rows, "score"] = [turned.get(score, ends - score) for score in tidy.loc[rows, "score"]]
     parts = tuple(criteria), tuple(base.sources.values()), tuple(base.outputs.values()), tuple(raters), tidy_facts(tidy)
     return Draft(Card(file.parent.name or "journal"), *parts, tuple(notes))
+
+
+def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
+    """Raises DataError where no reply gives a score, or of a judge less than half of those do that did in its run."""
+    unread = tidy["score"].isna()
+    for name, share in unread[had].groupby(tidy["rater"][had]).mean().items():
+        if share > 0.5:
+            problem = f"{share:.0%} of the replies of {name} that its run read give no score here"
+            remedy = (
+                "Older journals do not say that letters were asked for: `metal.audit(DATASET, RUN)` takes its ratings"
+            )
+            raise DataError(file, problem, remedy)
+    if unread.all() and tidy["comment"].ne("").any():
+        raise DataError(file, "no reply gives a score", "Look at their texts in the file")
 
 
 def _rank(record: Mapping[str, Any]) -> int:

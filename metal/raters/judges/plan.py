@@ -45,7 +45,7 @@ class JudgingQuestion:
     def about(self) -> Mapping[str, str | int]:
         """For the journal."""
         named = {"prompt": self.prompt.name, "criterion": self.criterion, "output": self.output.output}
-        return named | {"sample": self.sample}
+        return named | {"sample": self.sample} | ({"letters": True} if self.prompt.template.letters else {})
 
     def kind(self, text: str, ending: str) -> str:
         """VERDICT, or the reason there is none."""

@@ -89,6 +89,11 @@ def _read_template(name: str, path: Path) -> Template:
     return Template(name, system, user, path, letters)
 
 
+def letters_of(scale: Scale) -> dict[str, float]:
+    """What each letter stands for: A is the first level."""
+    return {chr(65 + place): level.value for place, level in enumerate(scale.levels)}
+
+
 @dataclass(frozen=True)
 class Prompt:
     """A template with the rubrics it is used with; its name is part of the judge's."""
@@ -104,9 +109,8 @@ class Prompt:
         return f"{self.template.name}-{self.language}" if self.language else self.template.name
 
     def letters(self, criterion: str) -> dict[str, float] | None:
-        """What each letter stands for, where the prompt asks for one: A is the first level."""
-        levels = self.rubrics[criterion].criterion.scale.levels
-        return {chr(65 + place): level.value for place, level in enumerate(levels)} if self.template.letters else None
+        """What each letter stands for, where the prompt asks for one."""
+        return letters_of(self.rubrics[criterion].criterion.scale) if self.template.letters else None
 
     def digest(self, criterion: str) -> str:
         """Eight hex digits of what the prompt says about a criterion, the same for all languages and texts."""
