@@ -53,6 +53,7 @@ MIN_COMMENTS = 20
 REPEATS = 0.50
 REPEATS_OFTENER_BY = 0.25
 
+DISAGREES, NEVER = "disagrees with colleagues", "never gives the label"  # how reasons of disagreement begin
 _COMMENT_SHOWN = 60
 
 # Of people who rated all alike.
@@ -88,12 +89,12 @@ def not_compared(row: Mapping[str, Any]) -> str:
 
 def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if row["shared"] > row["ties"] and row["majority_agreement"] == 0:
-        return [f"never gives the label of the majority of the others (0 of {row['shared'] - row['ties']} ratings)"]
+        return [f"{NEVER} of the majority of the others (0 of {row['shared'] - row['ties']} ratings)"]
     difference = row["agreement_difference"]
     if not (difference <= -DISAGREES_BY and row["agreement_difference_holm"] < ALPHA):
         return []
     return [
-        f"disagrees with colleagues more than they do among themselves: agrees with {_percent(row['agreement'])} of "
+        f"{DISAGREES} more than they do among themselves: agrees with {_percent(row['agreement'])} of "
         f"them, they with {_percent(row['colleagues_agreement'])} of each other on the same {row['compared']} ratings "
         f"({_figures(row, 'agreement_difference')})"
     ]

@@ -112,7 +112,8 @@ def _colours(place: int) -> str:
 class Kind:
     """How the page of one kind of run is made.
 
-    package: its module `words` has `facts` and `definitions`; `page` has `charts` and `tables` (all of them in the
+    package: its module `answer` has the first screen (`headline`, `lead`, `scope`, `cards`), `words` has `facts` and
+    `definitions`; `page` has `charts` and `tables` (all of them in the
     page's order, also for files of their own), `content` (what the template shows besides), `screen`, and where CSV
     files are not all that the page carries for its script, `pack` as `pack_csv`. brand: what kind of page it is.
     """
@@ -146,20 +147,21 @@ def _module(run: Run, name: str = "page") -> Any:
 
 
 def headline(run: Run) -> str:
-    """The answer in a sentence; empty for a kind of run that has none."""
-    return str(getattr(_module(run, "words"), "headline", lambda run: "")(run))
+    """The answer in a sentence."""
+    return str(_module(run, "answer").headline(run))
 
 
 def page(run: Run) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
-    kind, module, words = KINDS[run.command], _module(run), _module(run, "words")
+    kind, module, words, answer = KINDS[run.command], _module(run), _module(run, "words"), _module(run, "answer")
     common = {
-        "lead": "",
-        "scope": "",
-        "cards": (),
+        "headline": headline(run),
+        "lead": answer.lead(run),
+        "scope": answer.scope(run),
+        "cards": list(answer.cards(run)),
+        "answer": None,
         "run": run,
         "brand": kind.brand,
-        "headline": headline(run) or name(run.data.get("title") or run.name),
         "facts": words.facts(run),
         "definitions": words.definitions(run),
         "settings": settings_in_words(run),

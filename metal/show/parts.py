@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metal.boards.cells import OVERALL
 from metal.data.text import UNDEFINED, count, known, listed, name, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
@@ -57,6 +58,17 @@ def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tu
         f"{UNDEFINED} {', '.join(dict.fromkeys(figures))}: {reason} ({places(list(dict.fromkeys(names)))})"
         for reason, (figures, names) in by_reason.items()
     )
+
+
+def in_sentence(label: str) -> str:
+    """A criterion's label as it stands in the middle of a sentence: `task quality`."""
+    return within(label[:1].lower() + label[1:] if label[1:2].islower() else label)
+
+
+def main_place(run: RankingRun) -> str:
+    """The criterion and language that a ranking shows first: `on coherence in Hindi`, `overall in all languages`."""
+    criterion = run.main if run.main == OVERALL else f"on {in_sentence(run.criterion(run.main))}"
+    return f"{criterion} in {spoken(run.language)}"
 
 
 def exclusions_table(run: Run) -> TableView | None:

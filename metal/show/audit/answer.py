@@ -12,6 +12,7 @@ from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UN
 from metal.data.languages import language_name
 from metal.data.text import figure, known, listed, percent, plural, within
 from metal.runs.audit_run import AuditRun
+from metal.show.parts import in_sentence
 from metal.show.view import Remark
 
 ERROR = 0.05  # of a verdict *as good as a person*
@@ -43,8 +44,7 @@ def called(run: AuditRun, judge: str) -> str:
 
 def label(run: AuditRun, criterion: str) -> str:
     """The criterion as it stands in a sentence."""
-    words = run.criteria[criterion].label or criterion
-    return within(words[:1].lower() + words[1:] if words[1:2].islower() else words)
+    return in_sentence(run.criteria[criterion].label or criterion)
 
 
 def place(run: AuditRun, cell: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
-from metal.show.audit import answer, disagreements, judges, people, verdicts
+from metal.show.audit import disagreements, judges, people, verdicts
 from metal.show.pages import Payload
 from metal.show.parts import closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
@@ -49,9 +49,6 @@ def content(run: AuditRun) -> dict[str, Any]:
     criteria = run.audited if run.judge_names else ()
     cells = len(run.tables["verdicts"])
     return {
-        "lead": answer.lead(run),
-        "scope": answer.scope(run),
-        "cards": list(answer.cards(run)),
         "judges": sorted(verdicts.by_judge(run), key=verdicts.standing),
         "judged": verdicts.judged_criteria(run),
         "names": {code: name(language_name(code)) for code in verdicts.named_languages(run)},

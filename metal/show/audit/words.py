@@ -22,7 +22,6 @@ from metal.auditing.verdict import (
 from metal.data.languages import language_name
 from metal.data.text import figure, known, listed, percent, within
 from metal.runs.audit_run import AuditRun
-from metal.show.audit.answer import headline as headline
 from metal.show.audit.answer import judged_cells, knows, label, place, rank
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant

@@ -10,7 +10,7 @@ from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, interval, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
-from metal.show.bias.words import headline, remarks
+from metal.show.bias.words import headline
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.parts import closing, reasons
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, Section, TableView
@@ -99,8 +99,7 @@ def content(run: BiasRun) -> dict[str, Any]:
     """What the template shows."""
     first, *rest = tables(run)
     return {
-        "cards": list(remarks(run)),
-        "answer_table": first,
+        "answer": first,
         "sections": [
             Section("leans-drawn", "Leans with their intervals", charts=tuple(charts(run))),
             Section("figures", "All figures, with the naive ones beside", tables=tuple(rest)),

@@ -15,6 +15,7 @@ from metal.show.pages import within_cells
 from metal.show.parts import closing, main_language_map
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
+MOST_FIRST = 15  # raters on the first screen
 MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
 MOST_MAP_CELLS = 4_000
 WORDS = {
@@ -61,9 +62,11 @@ def tables(run: BoardRun) -> list[TableView]:
 
 def content(run: BoardRun) -> dict[str, Any]:
     """What the template shows."""
+    ranked = len(run.records("raters", criterion=run.main, language=run.language))
     return {
         "tables": {table.name: table for table in tables(run)},
-        "ranking_charts": raters.ranking_charts(run),
+        "answer": raters.ranking_chart(run, MOST_FIRST),
+        "ranking_charts": raters.ranking_charts(run)[ranked <= MOST_FIRST :],
         "rankings": within_cells(raters.further_rankings(run), MOST_FURTHER_CELLS),
         "maps": within_cells([(table.title, table) for table in raters.language_maps(run)], MOST_MAP_CELLS),
         "generator_table": generators.generator_table(run, run.main, run.language),

@@ -50,15 +50,19 @@ def _kind(run: BoardRun, row: Row) -> str:
     return plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])
 
 
+def ranking_chart(run: BoardRun, most: int | None = None) -> Chart:
+    """r over outputs on the main criterion, of all raters or the first."""
+    return _ranking_chart(run, "pearson", "r over single outputs", one_person(run, run.main, run.language), most)
+
+
 def ranking_charts(run: BoardRun) -> list[Chart]:
     """r over outputs and r between generators on the main criterion, in one order."""
-    ceiling = one_person(run, run.main, run.language)
-    over = _ranking_chart(run, "pearson", "r over single outputs", ceiling)
+    over = ranking_chart(run)
     between = _ranking_chart(run, "system_pearson", "r between generators' means", None)
     return [over, *([between] if between.svg else [])]
 
 
-def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None) -> Chart:
+def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None, most: int | None = None) -> Chart:
     rows = [
         Dot(
             row["rater"],
@@ -68,7 +72,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None)
             run.kinds[row["rater"]],
             int(row["cluster"]) if known(row["cluster"]) else None,
         )
-        for row in run.records("raters", criterion=run.main, language=run.language)
+        for row in run.records("raters", criterion=run.main, language=run.language)[:most]
     ]
     figures = [
         f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}".strip()
@@ -82,7 +86,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None)
     if ceiling is not None:
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
     return dots_chart(
-        f"raters_{column}",
+        "first" if most else f"raters_{column}",
         f"{what}: {run.where(run.main, run.language)}",
         alt,
         rows,

@@ -10,7 +10,7 @@ from metal.boards.board import Board
 from metal.boards.ensemble import LEAST_COVERAGE, NAME
 from metal.data.text import count, figure, interval, known, listed, p_value, plural, score, signed, within
 from metal.runs.board_run import KINDS, BoardRun
-from metal.runs.columns import title_of
+from metal.runs.columns import Row, title_of
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.raters import one_person
@@ -36,7 +36,7 @@ def facts(run: BoardRun) -> dict[str, str]:
         "Agrees best": _best(run, rows),
         "Against a person": _person(run, rows),
         "Ensemble": _ensemble(run, rows),
-        "Best generator": _best_generators(run),
+        "Best generator": best_generators(run),
         "Overrating": _overrated(run),
         "Not to be concluded": _limits(run),
     }
@@ -79,7 +79,8 @@ def languages_in_words(codes: Sequence[str]) -> str:
     return listed(names) if len(names) <= 12 else plural(len(names), "language")
 
 
-def _pearson(row: dict[str, Any]) -> str:
+def pearson(row: Row) -> str:
+    """`r 0.45 [0.41, 0.49]`"""
     return f"r {figure(row['pearson'])} {interval(row['pearson_low'], row['pearson_high'])}".strip()
 
 
@@ -88,31 +89,34 @@ def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
         return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
     best = rows[0]
     kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
-    words = f"{within(best['rater'])}{kind}: {_pearson(best)} over {int(best['outputs']):,} outputs"
+    words = f"{within(best['rater'])}{kind}: {pearson(best)} over {int(best['outputs']):,} outputs"
+    return f"{words}. {ahead(run, rows)}{best_single(run, rows)}"
+
+
+def ahead(run: BoardRun, rows: Sequence[Row]) -> str:
+    """Whether the first of ranked rows is shown to be better than the next."""
     if len(rows) == 1:
-        return f"{words}. There is no other rater to compare it with."
-    second = rows[1]
+        return "There is no other rater to compare it with."
+    best, second = rows[:2]
     versus = f"{within(second['rater'])} ({figure(second['pearson'])})"
     if second["cluster"] != best["cluster"]:
-        words += f", significantly better than the next, {versus}, and all that follow."
-    else:
-        alike = sum(row["cluster"] == best["cluster"] for row in rows)
-        words += (
-            f". It is not shown to be better than the next, {versus}{_tested(run, best, second)}: "
-            f"{'the two are' if alike == 2 else f'the first {alike} are'} one cluster."
-        )
-    return words + _best_single(run, rows)
+        return f"It is significantly better than the next, {versus}, and all that follow."
+    alike = sum(row["cluster"] == best["cluster"] for row in rows)
+    return (
+        f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}: "
+        f"{'the two are' if alike == 2 else f'the first {alike} are'} one cluster."
+    )
 
 
-def _best_single(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+def best_single(run: BoardRun, rows: Sequence[Row]) -> str:
     """Where an ensemble is first: the best rater that is not an ensemble."""
     if run.kinds[rows[0]["rater"]] != "ensemble":
         return ""
     single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
-    return f" The best that is not an ensemble is {within(single['rater'])}, {_pearson(single)}." if single else ""
+    return f" The best that is not an ensemble is {within(single['rater'])}, {pearson(single)}." if single else ""
 
 
-def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str:
+def _tested(run: BoardRun, first: Row, second: Row) -> str:
     """The p-value of two raters of the main ranking, the better one first."""
     pair = {"first": first["rater"], "second": second["rater"]}
     for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
@@ -151,17 +155,18 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     metric = next((row for row in rows if run.kinds[row["rater"]] == "metric"), None)
     if unseen is None or metric is None:
         return f"Of {named}; its r on generators that it has not seen is undefined."
-    words = f"Of {named}: on generators that it has not seen {_pearson(unseen)}, "
+    words = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
     ahead = unseen["pearson"] > metric["pearson"]
     first, second = (unseen, metric) if ahead else (metric, unseen)
     apart = first["cluster"] != second["cluster"]
     verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
     than = "than" if apart else "from"
     tested = _tested(run, first, second)
-    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_pearson(metric)}{tested})."
+    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({pearson(metric)}{tested})."
 
 
-def _best_generators(run: BoardRun) -> str:
+def best_generators(run: BoardRun) -> str:
+    """Who is first by everybody who ranks."""
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
         if known(row["rank"]):

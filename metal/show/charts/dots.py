@@ -13,9 +13,9 @@ from metal.show import svg
 from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LABEL = 21  # characters of a name that fit left of the drawing
+LABEL = 20  # characters of a name that fit left of the drawing
 MOST_ROWS = 60  # more cannot be read in one drawing
-LEFT, STEP = 132.0, 16
+LEFT, STEP = 142.0, 16
 FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 16.0
 MOST_POPULATIONS = 10  # of a panel
 HEIGHT, ROOM, GAP, PANEL_LEFT = 110.0, 166.0, 16.0, 26.0

@@ -9,6 +9,7 @@ from metal.auditing.verdict import AS_GOOD, INFORMATIVE
 from metal.data.text import within
 from metal.planning.plans import QUESTIONS
 from metal.runs.design_run import DesignRun
+from metal.show.design.answer import answer_table
 from metal.show.design.tables import (
     costs_table,
     curve_chart,
@@ -72,7 +73,9 @@ def content(run: DesignRun) -> dict[str, Any]:
     """What the template shows."""
     labels, curves = label_parts(run), curve_parts(run)
     designs, stability, raters = (table.first(MOST_ROWS) for table in _of_labels(run))
+    buy = answer_table(run)
     return {
+        "answer": buy if buy.rows else costs_table(run),
         "needs": [table.first(MOST_ROWS) for table in _needs(run) if table.rows],
         "curves": curves[:MOST_CHARTS],
         "curves_left": len(curves[MOST_CHARTS:]),

@@ -26,10 +26,10 @@ def facts(run: DesignRun) -> dict[str, str]:
     """What was simulated, what labels are best spent on, what is needed, what it costs, what not to conclude."""
     lines = {
         "Simulated": _simulated(run),
-        "One label or several": _designs_compared(run),
+        "One label or several": designs_compared(run),
         **{about: _items_needed(run, question) for question, about in QUESTIONS.items()},
-        "Pay": _pay(run),
-        "Not to be concluded": _limits(run),
+        "Pay": pay(run),
+        "Not to be concluded": limits(run),
     }
     return {about: words for about, words in lines.items() if words}
 
@@ -45,7 +45,7 @@ def _simulated(run: DesignRun) -> str:
     )
 
 
-def _designs_compared(run: DesignRun) -> str:
+def designs_compared(run: DesignRun) -> str:
     pairs = [(by["unilabelling"]["sd"], by["multilabelling"]["sd"]) for by in designs(run).values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
@@ -87,7 +87,7 @@ def _items(run: DesignRun, row: dict[str, Any]) -> str:
     )
 
 
-def _pay(run: DesignRun) -> str:
+def pay(run: DesignRun) -> str:
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
         return ""
@@ -97,7 +97,7 @@ def _pay(run: DesignRun) -> str:
     return f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn."
 
 
-def _limits(run: DesignRun) -> str:
+def limits(run: DesignRun) -> str:
     rows = run.records("needs")
     few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
     return (

@@ -16,6 +16,7 @@ from metal.show.pages import within_cells
 from metal.show.parts import Heat, closing, main_language_map, places, reasons
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
+MOST_FIRST = 15  # generators on the first screen
 MOST_GENERATORS = 100
 MOST_RATERS = 40
 MOST_ROWS = 200
@@ -62,10 +63,12 @@ def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, l
     )
 
 
-def ranking_chart(run: LeaderboardRun) -> Chart:
-    """The main ranking: one row per generator, its score as a dot with its interval."""
-    rows = run.ranking(run.main, run.language)
-    return generator_dots(run, "ranking", rows, "the score from 0 to 1", "score", "leaderboard", share)
+def ranking_chart(run: LeaderboardRun, most: int | None = None) -> Chart:
+    """The main ranking, or its first rows: one row per generator, its score as a dot with its interval."""
+    rows = run.ranking(run.main, run.language)[:most]
+    return generator_dots(
+        run, "first" if most else "ranking", rows, "the score from 0 to 1", "score", "leaderboard", share
+    )
 
 
 def further_rankings(run: LeaderboardRun) -> list[TableView]:
@@ -207,7 +210,8 @@ def content(run: LeaderboardRun) -> dict[str, Any]:
     maps = [(table.title, table) for table in language_maps(run)]
     return {
         "tables": {table.name: table for table in tables(run)},
-        "chart": ranking_chart(run),
+        "answer": ranking_chart(run, MOST_FIRST),
+        "chart": ranking_chart(run) if len(run.ranking(run.main, run.language)) > MOST_FIRST else None,
         "rankings": within_cells([(table.title, table) for table in further_rankings(run)], MOST_CELLS),
         "maps": within_cells(maps[1:], MOST_CELLS),
         "language_map": maps[0][1] if maps else None,

@@ -29,7 +29,7 @@ def facts(run: LeaderboardRun) -> dict[str, str]:
         "Ranked": _ranked(run, rows),
         "Best": _best(rows),
         "How sure": _sure(rows),
-        "By language": _languages(run),
+        "By language": first_by_language(run),
         "Still to be rated": _unrated(run),
         "Not to be concluded": _limits(rows),
     }
@@ -49,13 +49,13 @@ def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
 
 def _best(rows: list[dict[str, Any]]) -> str:
     best = rows[0]
-    words = f"{within(best['generator'])}: {_score(best)}"
+    words = f"{within(best['generator'])}: {score_of(best)}"
     if len(rows) == 1:
         return f"{words}. There is no other generator to compare it with."
     if not known(best["cluster"]):
-        words = f"{words}; it cannot be compared with the others: {_why_alone(best)}"
+        words = f"{words}; it cannot be compared with the others: {why_alone(best)}"
         rest = next((row for row in rows if known(row["cluster"])), None)
-        first = f" Of those that can, {within(rest['generator'])} is first: {_score(rest)}." if rest else ""
+        first = f" Of those that can, {within(rest['generator'])} is first: {score_of(rest)}." if rest else ""
         return f"{words}.{first}"
     alike = sum(row["cluster"] == best["cluster"] for row in rows)
     if alike == 1:
@@ -64,12 +64,13 @@ def _best(rows: list[dict[str, Any]]) -> str:
     return f"{words}. {others} not shown to be worse: together they are the first cluster."
 
 
-def _why_alone(row: dict[str, Any]) -> str:
+def why_alone(row: dict[str, Any]) -> str:
     """Why a generator is in no cluster."""
     return next((within(reason) for figure, reason in parts(row["undefined"]) if figure == "cluster"), "no test")
 
 
-def _score(row: dict[str, Any]) -> str:
+def score_of(row: dict[str, Any]) -> str:
+    """`0.846 [0.805, 0.880]`"""
     return f"{share(row['score'])} {interval(row['score_low'], row['score_high'], share)}".strip()
 
 
@@ -90,7 +91,7 @@ def _sure(rows: list[dict[str, Any]]) -> str:
     return words + (f"; {alone} in none, for reasons that stand under the ranking." if alone else ".")
 
 
-def _languages(run: LeaderboardRun) -> str:
+def first_by_language(run: LeaderboardRun) -> str:
     """Who is first in each language, where there are several."""
     each = [code for code in run.languages if code]
     if len(each) < 2:
@@ -119,22 +120,27 @@ def _unrated(run: LeaderboardRun) -> str:
 
 
 def _limits(rows: list[dict[str, Any]]) -> str:
-    sentences = [
+    always = (
         "That a generator high on this board is high on other texts, languages or criteria, or by other people; that "
         "generators within a cluster are equal."
-    ]
+    )
+    return f"{always} {differing_texts(rows)}".strip()
+
+
+def differing_texts(rows: list[dict[str, Any]]) -> str:
+    """That generators were not rated on the same texts, where they were not."""
     least, most = (int(pick(row["sources"] for row in rows)) for pick in (min, max))
     few, many = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
     if few < many:
-        sentences.append(
+        return (
             f"Generators were rated in {few} to {many} languages and on {least} to {most} sources: their "
             "scores are not of the same texts, people or languages; see the languages one by one."
         )
-    elif least < most:
-        sentences.append(
+    if least < most:
+        return (
             f"Generators were rated on different sources ({least} to {most}): their scores are not of the same texts."
         )
-    return " ".join(sentences)
+    return ""
 
 
 def definitions(run: LeaderboardRun) -> list[Definition]:

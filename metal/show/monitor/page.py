@@ -10,6 +10,7 @@ from metal.data.text import count, known, listed, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
+from metal.show.monitor.answer import answer_table
 from metal.show.monitor.sections import raters_table, sections
 from metal.show.parts import closing
 from metal.show.view import Chart, Paragraph, Screen, TableView
@@ -29,7 +30,8 @@ def tables(run: MonitorRun) -> list[TableView]:
 
 def content(run: MonitorRun) -> dict[str, Any]:
     """What the template shows."""
-    return {"sections": sections(run)}
+    table = answer_table(run)
+    return {"answer": table if table.rows else None, "sections": sections(run)}
 
 
 def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:

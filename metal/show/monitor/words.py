@@ -32,7 +32,7 @@ def facts(run: MonitorRun) -> dict[str, str]:
         dropped = plural(int(exclusions["ratings"].sum()), "rating")
         excluded = plural(exclusions["rater"].nunique(), "person", "people")
         lines["Without them"] = f"--exclude-noisy drops {dropped} of {excluded}; nothing is removed from the dataset."
-    lines["Not to be concluded"] = _limits(run)
+    lines["Not to be concluded"] = limits(run)
     return lines
 
 
@@ -42,7 +42,7 @@ def _names(raters: list[str]) -> str:
     return f"{shown}{more}." if raters else ""
 
 
-def _limits(run: MonitorRun) -> str:
+def limits(run: MonitorRun) -> str:
     if run.examined:
         return (
             "That who is not flagged is careful: with a handful of questions only the worst can be told. Questions on "

@@ -1,0 +1,111 @@
+"""The first screen of a design study: which ratings to buy next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.data.text import count, known, name, plural, rounded, within
+from metal.planning.plans import SCORE
+from metal.planning.verdicts import LIKE_A_PERSON
+from metal.runs.columns import Row
+from metal.runs.design_run import DesignRun
+from metal.runs.run import spoken
+from metal.show.design.words import designs_compared, limits, pay
+from metal.show.parts import in_sentence
+from metal.show.view import Cell, Remark, Rows, TableView
+
+MOST_ROWS = 8
+ORDER: dict[str, int] = {AS_GOOD: 0, INFORMATIVE: 0, SCORE: 2}
+
+
+def to_buy(run: DesignRun) -> list[Row]:
+    """What more ratings would settle, the fewest ratings first: of real judges, then of any judge, then scores."""
+    rows = [row for row in run.records("needs") if known(row["items_needed"]) and row["extrapolated"]]
+    return sorted(rows, key=lambda row: (_turn(row), row["items_needed"] * row["raters"]))
+
+
+def _turn(row: Row) -> int:
+    """Real judges first, then any judge, then scores."""
+    return ORDER[row["question"]] + int(row["who"] == LIKE_A_PERSON)
+
+
+def headline(run: DesignRun) -> str:
+    """The answer in a sentence."""
+    if buy := to_buy(run):
+        first = buy[0]
+        return f"{_aim(run, first)} {_bought(first)}."
+    rows = run.records("needs")
+    enough = sum(bool(known(row["items_needed"])) for row in rows)
+    if not rows:
+        return "Nothing was asked that ratings could settle."
+    if not enough:
+        return "More ratings of this kind would settle nothing that was asked."
+    if enough == len(rows):
+        return "The ratings there are settle all that was asked: buy none."
+    return f"The ratings there are settle {enough} of {len(rows)} questions; more of this kind would settle no other."
+
+
+def _aim(run: DesignRun, row: Row) -> str:
+    where = f"on {in_sentence(run.criterion(row['criterion']))} in {spoken(row['language'])}"
+    if row["question"] == SCORE:
+        return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
+    if row["who"] == LIKE_A_PERSON:
+        verdict = "is as good as one" if row["question"] == AS_GOOD else "is informative"
+        return f"To show that {LIKE_A_PERSON} {verdict} {where}:"
+    return f"To settle whether {within(row['who'])} is {row['question']} {where}:"
+
+
+def _bought(row: Row) -> str:
+    """`216 items x 3 people, 9 hours, 216 dollars`"""
+    raters = plural(int(row["raters"]), "person", "people")
+    parts = [f"{count(row['items_needed'])} items x {raters}"]
+    parts += [f"{rounded(row['hours'])} hours"] if known(row["hours"]) else []
+    parts += [f"{rounded(row['usd'])} dollars"] if known(row["usd"]) else []
+    return ", ".join(parts)
+
+
+def lead(run: DesignRun) -> str:
+    """What the ratings there are settle already, and what none would."""
+    rows, buy = run.records("needs"), to_buy(run)
+    if not buy:
+        return ""
+    enough = sum(known(row["items_needed"]) and not row["extrapolated"] for row in rows)
+    never = sum(not known(row["items_needed"]) for row in rows)
+    now = f"There are {count(buy[0]['items_now'])} items now, which count."
+    settled = f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle {len(buy):,}"
+    return f"{now} {settled}" + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
+
+
+def scope(run: DesignRun) -> str:
+    """What was simulated, for the line above the headline."""
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    rounds = f"{plural(run.settings['rounds'], 'round')} a design"
+    return " · ".join([plural(people, "person", "people"), plural(len(run.languages), "language"), rounds])
+
+
+def answer_table(run: DesignRun) -> TableView:
+    """What to buy, in this order."""
+    rows: Rows = []
+    for row in to_buy(run):
+        aim, price = _aim(run, row).rstrip(":"), f"{rounded(row['usd'])} dollars" if known(row["usd"]) else ""
+        hours = f"{rounded(row['hours'])} hours" if known(row["hours"]) else ""
+        items = Cell(f"{count(row['items_needed'])} items", f"{count(row['items_now'])} now")
+        rows.append([name(aim, 200), items, f"x {plural(int(row['raters']), 'person', 'people')}", hours, price])
+    columns = ("what for", "items", "people", "hours", "price")
+    return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS)
+
+
+def cards(run: DesignRun) -> Iterator[Remark]:
+    """Beware, how to spend labels, what to do next."""
+    yield Remark("Not to be concluded", limits(run))
+    yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
+    data = shlex.quote(str(run.data.get("path", "DATASET")))
+    if buy := to_buy(run):
+        where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
+        words = "Add outputs of the same kind to the dataset, then hand out what nobody has rated:"
+        command = f"metal annotate export {data} --to html --raters {int(buy[0]['raters'])} {where}"
+        yield Remark("What to do next", words, command)
+    else:
+        yield Remark("What to do next", "See what the ratings there are say:", f"metal audit {data}")

@@ -1,0 +1,197 @@
+"""The first sentence of a board, a leaderboard, a page of people and a design study is true whatever was measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.data.records import Rater
+from metal.genie.behaviour import ALL_CRITERIA, TESTED
+from metal.genie.monitor_tables import stands_out
+from metal.planning.plans import SCORE
+from metal.planning.verdicts import LIKE_A_PERSON
+from metal.runs.board_run import BoardRun
+from metal.runs.design_run import DesignRun
+from metal.runs.leaderboard_run import LeaderboardRun
+from metal.runs.monitor_run import DESCRIBED, MonitorRun
+from metal.show.board import answer as of_board
+from metal.show.design import answer as of_design
+from metal.show.leaderboard import answer as of_leaderboard
+from metal.show.monitor import answer as of_people
+from tests.genie.leaderboard.boards import QUALITY
+
+NAN = float("nan")
+DATA = {"datasets": [{"path": "data"}]}
+
+
+def row(rater: str, r: float, low: float = 0.1, cluster: int = 1) -> dict[str, Any]:
+    here = {"criterion": "overall", "language": "", "rater": rater, "cluster": cluster, "coverage": 1.0}
+    return {**here, "pearson": r, "pearson_low": low, "pearson_high": r + 0.1}
+
+
+BOARDS = [
+    (
+        [("a", 0.5), ("b", 0.4)],
+        0.62,
+        "a agrees best with people overall in all languages (r 0.50), 0.12 below one of",
+    ),
+    ([("a", 0.5), ("b", 0.4)], 0.45, "0.05 above one of the people (r 0.45)."),
+    (
+        [("a", 0.5)],
+        0.501,
+        "a is the only rater that could be compared with people overall in all languages (r",
+    ),
+    ([("a", 0.5)], 0.501, "(r 0.50), as well as one of the people does."),
+    ([("a", 0.5)], NAN, "(r 0.50); how well a person would agree is not known."),
+    (
+        [("a", 0.1, -0.1), ("b", 0.0, -0.2)],
+        0.5,
+        "No rater is shown to go with people overall in all languages: the",
+    ),
+    ([("a", 0.1, NAN)], 0.5, "the only rater, a, has r 0.10."),
+    ([("a", NAN)], 0.5, "Nobody's agreement with people is defined overall in all languages."),
+]
+
+
+@pytest.mark.parametrize(("raters", "person", "words"), BOARDS)
+def test_a_board_says_who_agrees_best(rich_board: Path, raters: list[Any], person: float, words: str) -> None:
+    run = BoardRun.read(rich_board)
+    people = run.tables["people"].assign(one_against_others=person)
+    run = replace(run, tables={**run.tables, "raters": pd.DataFrame([row(*of) for of in raters]), "people": people})
+    assert words in of_board.headline(run)
+
+
+LEADERS = [
+    ([0.8], [1], "g0 is the only generator that people rated on quality in English (0.800 of 1)."),
+    ([0.8, 0.7], [1, 2], "People put g0 first on quality in English (0.800 of 1), shown to be ahead of the other."),
+    ([0.8, 0.7, 0.6], [1, 2, 2], "shown to be ahead of the others."),
+    ([0.8, 0.7, 0.6], [1, 2, NAN], "shown to be ahead of the one it can be compared with."),
+    ([0.8, 0.7, 0.6], [1, 1, 2], "(0.800 of 1); g1 is not shown to be worse."),
+    ([0.8, 0.7, 0.6], [1, 1, 1], "; 2 others are not shown to be worse."),
+    ([0.8, 0.7], [NAN, 1], "but it cannot be compared with the others: few shared."),
+]
+
+
+@pytest.mark.parametrize(("scores", "clusters", "words"), LEADERS)
+def test_a_leaderboard_says_who_leads(scores: list[float], clusters: list[float], words: str) -> None:
+    rows = pd.DataFrame({"score": scores, "cluster": clusters, "criterion": "quality", "language": "en"})
+    rows = rows.assign(generator=[f"g{place}" for place in range(len(rows))], undefined="cluster: few shared")
+    about = {"leaderboard": {"main": "quality", "people": ["A1"]}}
+    run = LeaderboardRun("made", about, {"quality": QUALITY}, {}, {"leaderboard": rows}, ())
+    assert of_leaderboard.headline(run).endswith(words)
+
+
+def beside(rater: str, why: str = "", less: float = NAN, severity: float = 0.0, apart: str = "") -> dict[str, Any]:
+    figures = {"agreement": 0.7 + less, "colleagues_agreement": 0.7, "agreement_difference": less, "severity": severity}
+    who = {"rater": rater, "language": "hi", "criterion": ALL_CRITERIA}
+    return {**who, **figures, "stands_out": why, "not_compared": apart}
+
+
+LESS, NEVER = "disagrees with colleagues more", "never gives the label of the majority"
+SEVERER, MILDER = "much severer than colleagues", "much milder than colleagues"
+PEOPLE = [
+    ([], [], "No person has rated anything here."),
+    ([beside("A")], [], "The only person does not stand out."),
+    ([beside("A"), beside("B")], [], "None of the 2 people stands out."),
+    ([beside("A", apart="few"), beside("B", apart="few")], [], "Nobody can be compared: people share too few outputs."),
+    (
+        [beside("A", MILDER, 0.1, -0.5), beside("B", LESS, -0.1), beside("C", LESS, -0.2)],
+        [],
+        "2 of 3 people agree with colleagues clearly less than these do with each other, least C in Hindi: 50% "
+        "against 70%.",
+    ),
+    ([beside("A", NEVER), beside("B")], [], "1 of 2 people agrees with colleagues clearly less"),
+    ([beside("A", SEVERER, -0.3, 0.4), beside("B")], [], "Nobody is shown to disagree with colleagues more than these"),
+    ([beside("A")], ["A"], "A fails the test questions: leave this one out."),
+    ([beside("A")], list("ABCDE"), "A, B, C and 2 more fail the test questions: leave them out."),
+]
+
+
+def monitored(behaviour: list[dict[str, Any]], noisy: list[str]) -> MonitorRun:
+    columns = [column.name for column in DESCRIBED["behaviour"]]
+    tables = {name: pd.DataFrame(columns=[column.name for column in of]) for name, of in DESCRIBED.items()}
+    tables["behaviour"] = pd.DataFrame(behaviour, columns=columns)
+    tables["raters"] = pd.DataFrame({"rater": noisy, "noisy": [True] * len(noisy)})
+    people = {row["rater"]: Rater(row["rater"], "human") for row in behaviour}
+    return MonitorRun("made", {**DATA, "signature": "s"}, {}, people, tables, ())
+
+
+@pytest.mark.parametrize(("behaviour", "noisy", "words"), PEOPLE)
+def test_people_are_told_the_worst_first(behaviour: list[Any], noisy: list[str], words: str) -> None:
+    run = monitored(behaviour, noisy)
+    assert words in of_people.headline(run)
+    shown = [cells[0].text for cells in of_people.answer_table(run).rows]
+    worst = sorted((row for row in behaviour if row["stands_out"]), key=lambda row: row["stands_out"][0] == "m")
+    assert shown == [*noisy, *(row["rater"] for row in sorted(worst, key=lambda row: row["agreement_difference"]))]
+
+
+def test_every_reason_for_standing_out_has_advice() -> None:
+    """Somebody about whom all is odd, but for never giving the majority's label, which excludes disagreeing."""
+    odd: dict[str, Any] = {
+        "ratings": 90,
+        "shared": 90,
+        "sources": 40,
+        "ties": 0,
+        "majority_agreement": 0.2,
+        "compared": 90,
+        "agreement": 0.4,
+        "colleagues_agreement": 0.8,
+        "label": "Good",
+        "label_share": 1.0,
+        "colleagues_label_share": 0.3,
+        "severity": 0.3,
+        "comments": 50,
+        "repeated": 0.9,
+        "colleagues_repeated": 0.1,
+        "repeated_comment": "ok",
+        "repeated_outputs": 40,
+        "agreement_difference": -0.4,
+        "label_difference": 0.7,
+        **{f"{figure}_holm": 0.001 for figure in TESTED},
+        **{f"{figure}_{end}": 0.0 for figure in TESTED for end in ("low", "high")},
+    }
+    reasons = [*stands_out(odd), *stands_out({**odd, "majority_agreement": 0})[:1]]
+    assert len(reasons) == len(of_people.ADVICE) == 5
+    assert all(any(reason.startswith(opening) for opening in of_people.ADVICE) for reason in reasons)
+
+
+def need(question: str, who: str, items: float, beyond: bool = True, raters: int = 3) -> dict[str, Any]:
+    what = {"criterion": "quality", "language": "hi", "question": question, "who": who, "raters": raters}
+    return {**what, "items_now": 50, "items_needed": items, "extrapolated": beyond, "hours": 9.0, "usd": 216.0}
+
+
+STUDIES = [
+    ([], "Nothing was asked that ratings could settle."),
+    ([need(AS_GOOD, "j", NAN, False)], "More ratings of this kind would settle nothing that was asked."),
+    ([need(AS_GOOD, "j", 50, False)], "The ratings there are settle all that was asked: buy none."),
+    (
+        [need(AS_GOOD, "j", 50, False), need(INFORMATIVE, "j", NAN, False)],
+        "The ratings there are settle 1 of 2 questions; more of this kind would settle no other.",
+    ),
+    (
+        [need(SCORE, "g", 60), need(AS_GOOD, LIKE_A_PERSON, 100), need(AS_GOOD, "j", 300), need(INFORMATIVE, "j", 216)],
+        "To settle whether j is informative on quality in Hindi: 216 items x 3 people, 9 hours, 216 dollars.",
+    ),
+    (
+        [need(AS_GOOD, LIKE_A_PERSON, 100)],
+        "To show that a judge like a person is as good as one on quality in Hindi:",
+    ),
+    (
+        [need(SCORE, "g", 60, raters=1)],
+        "To know the score of g on quality in Hindi within 0.05: 60 items x 1 person",
+    ),
+]
+
+
+@pytest.mark.parametrize(("needs", "words"), STUDIES)
+def test_a_study_says_what_to_buy_next(needs: list[dict[str, Any]], words: str) -> None:
+    table = pd.DataFrame(needs, columns=list(need("", "", 0))).replace({np.nan: None})
+    about = {**DATA, "settings": {"width": 0.05}, "signature": "s"}
+    run = DesignRun("made", about, {"quality": QUALITY}, {}, {"needs": table}, ())
+    assert of_design.headline(run).startswith(words)
