@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from metal.api.board import submit_generator as submit_generator
     from metal.api.board import submit_metric as submit_metric
     from metal.api.board import submit_withdraw as submit_withdraw
+    from metal.api.correct import correct as correct
     from metal.api.datasets import check as check
     from metal.api.datasets import compare as compare
     from metal.api.datasets import describe as describe

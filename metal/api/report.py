@@ -18,6 +18,7 @@ RESULTS = {
     "audit": ("metal.api.results", "Audit"),
     "bias language": ("metal.api.bias_result", "LanguageBias"),
     "billboard": ("metal.api.ranking_results", "Billboard"),
+    "correct": ("metal.api.correct_result", "CorrectedScores"),
     "design": ("metal.api.design_result", "Design"),
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
     "monitor": ("metal.api.monitor_result", "Monitor"),

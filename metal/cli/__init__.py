@@ -39,6 +39,7 @@ VERBS = {
     "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
     "bias": ("metal.cli.analyses:bias", "Say in which languages judges are too lenient."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
+    "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
     "monitor": ("metal.cli.analyses:monitor", "Say which raters can be relied on."),
     "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),

@@ -299,3 +299,13 @@ bias.add_command(
         """,
     )
 )
+
+correct = analysis(
+    metal.correct,
+    "-corrected",
+    "correcting",
+    examples="""
+        metal correct datasets/mlqe --labels 40
+        metal correct datasets/news runs/news-judges -c task_quality --json | jq .corrected
+    """,
+)

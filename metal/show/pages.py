@@ -136,6 +136,7 @@ KINDS = {
     ),
     "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
     "bias language": Kind("metal.show.bias", "judges between languages", "sections.html"),
+    "correct": Kind("metal.show.correct", "corrected scores", "sections.html"),
     "design": Kind("metal.show.design", "design study", "design.html"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),

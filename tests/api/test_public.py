@@ -287,6 +287,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "annotate_push_label_studio": lambda n: metal.annotate_push_label_studio(demo, out / "sheets1"),
         "annotate_push_mturk": lambda n: metal.annotate_push_mturk(demo, out / "sheets1", reward="0.1"),
         "annotate_status": lambda n: metal.annotate_status(demo),
+        "correct": lambda n: metal.correct(demo, folder / "judges"),
         "bias_language": lambda n: metal.bias_language(demo, folder / "judges"),
         "audit": lambda n: metal.audit(demo, folder / "judges", resamples=100),
         "billboard": lambda n: metal.billboard(demo, folder / "judges", **board),

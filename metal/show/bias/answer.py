@@ -1,13 +1,56 @@
-"""The first screen of a language-bias audit."""
+"""The first screen of a language-bias audit: in which languages a judge leans."""
 
 from __future__ import annotations
 
-from metal.data.text import plural
-from metal.runs.bias_run import BiasRun
-from metal.show.bias.words import headline
-from metal.show.bias.words import remarks as cards
+from collections.abc import Iterator, Sequence
 
-__all__ = ["cards", "headline", "lead", "scope"]
+from metal.auditing.language_bias import BESIDE, EVEN, LEANS, MARGIN
+from metal.data.languages import language_name
+from metal.data.text import interval, known, listed, plural, signed, within
+from metal.runs.bias_run import BiasRun
+from metal.runs.columns import Row
+from metal.show.view import Remark
+
+MOST_NAMED = 4
+
+
+def headline(run: BiasRun) -> str:
+    """In which languages the judge leans, and by how much."""
+    rows = run.records("language_bias")
+    leans = sorted((row for row in rows if row["says"] == LEANS), key=lambda row: -abs(row["lean"]) / _span(run, row))
+    judges = list(dict.fromkeys(row["judge"] for row in rows))
+    if leans:
+        judge, criterion = leans[0]["judge"], leans[0]["criterion"]
+        own = sorted(
+            (row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)),
+            key=lambda row: -row["lean"],
+        )
+        words = [f"most lenient in {_lean(own[0])}"] if own[0]["lean"] > 0 else []
+        words += [f"most severe in {_lean(own[-1])}"] if own[-1]["lean"] < 0 else []
+        beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
+        others = len(leans) - len(words)
+        more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
+        return f"{beside}{within(judge)} is {listed(words)} on {_label(run, criterion)}{on}.{more}"
+    if all(row["says"] == EVEN for row in rows):
+        who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
+        return f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within {MARGIN:.0%} of the scale."
+    unknown = sum(row["says"] not in (EVEN, LEANS) for row in rows)
+    return f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether there is one."
+
+
+def _lean(row: Row) -> str:
+    return f"{language_name(row['language'])} ({signed(row['lean'])})"
+
+
+def _span(run: BiasRun, row: Row) -> float:
+    """The range of the scale that a lean is on; 1 where it has no ends."""
+    low, high = run.criteria[row["criterion"]].scale.ends or (0.0, 1.0)
+    return high - low
+
+
+def _label(run: BiasRun, criterion: str) -> str:
+    words = run.criteria[criterion].label or criterion
+    return within(words[:1].lower() + words[1:] if words[1:2].islower() else words)
 
 
 def lead(run: BiasRun) -> str:
@@ -20,3 +63,41 @@ def scope(run: BiasRun) -> str:
     rows = run.records("language_bias")
     judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
     return f"{plural(len(judges), 'judge')} · {plural(len(languages), 'language')}"
+
+
+def cards(run: BiasRun) -> Iterator[Remark]:
+    """What naive figures would say, where the judge is blind, what to do next."""
+    rows = run.records("language_bias")
+    if naive := _naive(run, rows):
+        yield Remark("Beware of judge minus people", naive)
+    if blind := _blind(run, rows):
+        yield Remark("Blind there", blind)
+    if any(row["by"] == BESIDE for row in rows):
+        words = (
+            "To tell the judge from its people, let it rate the same contents in each language (a column `content`)."
+        )
+        yield Remark("What to do next", words)
+
+
+def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
+    """Where the naive figures point the other way, or further."""
+    off = [row for row in rows if known(row["gap"]) and known(row["naive_difference"])]
+    if not off:
+        return ""
+    worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / _span(run, row))
+    equal = f"{signed(worst['gap'])} {interval(worst['gap_low'], worst['gap_high'], signed)}"
+    where = f"{language_name(worst['language'])} ({_label(run, worst['criterion'])})"
+    naive = signed(worst["naive_difference"])
+    return f"Judge minus people misses most in {where}: {naive}, where quality held equal gives {equal}."
+
+
+def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
+    """Where a judge is not shown to tell good from bad: there, no shift is leniency."""
+    blind = [row for row in rows if known(row["slope_low"]) and row["slope_low"] <= 0]
+    if not blind:
+        return ""
+    named = [
+        f"{language_name(row['language'])} ({_label(run, row['criterion'])}, {within(row['judge'])})" for row in blind
+    ]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return f"Not shown to tell better from worse in {listed(named[:MOST_NAMED])}{more}: its shift there is no leniency."

@@ -10,7 +10,7 @@ from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, interval, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
-from metal.show.bias.words import headline
+from metal.show.bias.answer import headline
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.parts import closing, reasons
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, Section, TableView

@@ -1,0 +1,50 @@
+"""A run of `metal correct`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from metal.auditing.corrected import CORRECTED, DIFFERENCES
+from metal.data.text import count, figure, p_value, share, signed
+from metal.runs.bias_run import HEAD
+from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.run import Run
+
+Share = partial(Column, format=share, interval=True)
+DESCRIBED: Tables = {
+    "corrected": with_the_rest(
+        (
+            *HEAD,
+            Column("generator", "generator"),
+            Share("corrected", "corrected", direction="higher"),
+            Share("people_only", "people only"),
+            Share("judge_only", "judge only"),
+            Column("bias", "judge less people", signed, interval=True),
+            Column("rho", "correlation", figure),
+            Column("labels_saved", "a label is worth", figure, direction="higher"),
+            Column("labelled", "labelled", count, below=lambda row: f"of {count(row['sources'])} sources"),
+        ),
+        CORRECTED,
+    ),
+    "differences": with_the_rest(
+        (
+            *HEAD,
+            Column("first", "first"),
+            Column("second", "second"),
+            Column("difference", "corrected difference", signed, interval=True),
+            Column("people_only", "people only", signed),
+            Column("p_adjusted", "p, corrected", p_value),
+            Column("labelled", "labelled", count),
+        ),
+        DIFFERENCES,
+    ),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class CorrectRun(Run):
+    """People's means from a judge on all sources and people on some: tables `corrected` and `differences`."""
+
+    command = "correct"
+    described = DESCRIBED

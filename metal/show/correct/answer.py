@@ -1,0 +1,62 @@
+"""The first screen of corrected scores: what the judge alone would get wrong, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metal.data.languages import language_name
+from metal.data.text import figure, interval, known, plural, share, signed, within
+from metal.runs.columns import Row
+from metal.runs.correct_run import CorrectRun
+from metal.show.view import Remark
+
+
+def headline(run: CorrectRun) -> str:
+    """How often a judge's mean alone is wrong, and what the judge is worth."""
+    rows = _answered(run)
+    if not rows:
+        return "Nothing could be corrected; the reasons stand below."
+    missed = [row for row in rows if row["bias_low"] > 0 or row["bias_high"] < 0]
+    saved = [row["labels_saved"] for row in rows if known(row["labels_saved"])]
+    wrong = f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
+    if not saved:
+        return f"{wrong}."
+    return f"{wrong}; a label beside the judge is worth {figure(min(saved))} to {figure(max(saved))} labels alone."
+
+
+def _answered(run: CorrectRun) -> list[Row]:
+    return [row for row in run.records("corrected") if known(row["corrected"])]
+
+
+def _where(run: CorrectRun, row: Row) -> str:
+    words = run.criteria[row["criterion"]].label or row["criterion"]
+    return f"{within(words)} in {language_name(row['language'])}"
+
+
+def lead(run: CorrectRun) -> str:
+    """Nothing beyond the headline."""
+    return ""
+
+
+def scope(run: CorrectRun) -> str:
+    """What was corrected, for the line above the headline."""
+    rows = run.records("corrected")
+    judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
+    return f"{plural(len(judges), 'judge')} · {plural(len(languages), 'language')}"
+
+
+def cards(run: CorrectRun) -> Iterator[Remark]:
+    """Where the judge alone misleads most; where it does not pay."""
+    rows = _answered(run)
+    if rows:
+        worst = max(rows, key=lambda row: abs(row["bias"]))
+        ends = interval(worst["corrected_low"], worst["corrected_high"], share)
+        words = (
+            f"{within(worst['judge'])} on {_where(run, worst)}: {share(worst['judge_only'])} alone, with people "
+            f"{share(worst['corrected'])} {ends}; it stands {signed(worst['bias'])} from them."
+        )
+        yield Remark("Beware of the judge's mean", words)
+    poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
+    if poor:
+        words = f"In {plural(len(poor), 'case')}, for instance {_where(run, poor[0])}: people alone are as sure."
+        yield Remark("Where the judge does not pay", words)

@@ -1,0 +1,84 @@
+"""`metal correct`: on real scores, what is refused, the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.files import bundled
+from metal.errors import UsageError
+from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+
+
+def scores(hostile: str = "") -> pd.DataFrame:
+    """Three people on 40 of 120 sources of two generators; a judge, lenient by 1, on all."""
+    rng = np.random.default_rng(5)
+    labelled = set(rng.permutation(120)[:40].tolist())
+    rows = []
+    for source in range(120):
+        for generator, better in (("g1", 0), (f"g2{hostile}", 1)):
+            quality = int(rng.integers(1, 4)) + better
+            where = {"source": f"s{source}", "generator": generator, "language": "en"}
+            rows.append({**where, "rater": "gpt-4", "score": min(quality + int(rng.random() < 0.9), 5)})
+            if source in labelled:
+                rows += [
+                    {**where, "rater": f"A{person}", "score": min(quality + int(rng.random() < 0.2), 5)}
+                    for person in (1, 2, 3)
+                ]
+    return pd.DataFrame(rows)
+
+
+def read(frame: pd.DataFrame) -> metal.Dataset:
+    return metal.read(frame, levels={"*": "1 < 2 < 3 < 4 < 5"})
+
+
+def test_real_people_are_covered_where_the_judge_alone_is_off() -> None:
+    """MLQE, 40 labels of each pair: people's mean of all is in the interval; Mixtral's own mean is far from it."""
+    data = bundled("datasets/mlqe")
+    table = metal.read(data).ratings
+    people = table[(table["criterion"] == "direct_assessment") & (table["kind"] == "human")]
+    means = people.groupby(["language", "output"], observed=True)["score"].mean().groupby("language").mean() / 100
+    covered, off, cases = 0, 0, 0
+    for seed in range(8):
+        made = metal.correct(data, criteria="direct_assessment", labels=40, seed=seed).tables["corrected"]
+        for row in made[made["undefined"] == ""].to_dict("records"):
+            covered += row["corrected_low"] <= means[row["language"]] <= row["corrected_high"]
+            off += not row["judge_only_low"] <= means[row["language"]] <= row["judge_only_high"]
+            cases += 1
+    assert cases >= 40
+    assert covered / cases >= 0.93
+    assert off / cases >= 0.6
+
+
+def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> None:
+    made = metal.correct(read(scores("<b>")))
+    table = made.tables["corrected"].set_index("generator")
+    assert list(table.index) == ["(all)", "g1", "g2<b>"]
+    assert (table["bias"] > 0.1).all()  # of 0.25 for a level, 0.9 - 0.2 of the time
+    assert (table["labelled"] == 40).all()
+    (difference,) = made.tables["differences"].to_dict("records")
+    assert difference["difference_high"] < 0  # g2 is better
+    assert difference["p_adjusted"] < 0.01
+    folder = made.save(tmp_path / "run")
+    assert metal.open_run(folder).tables["corrected"].equals(made.tables["corrected"])
+    check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
+    check_quiet(visit, folder / "report.html", "overview", "differences", "methods")
+    check_accessible(visit, folder / "report.html")
+
+
+def test_what_cannot_be_corrected_says_why() -> None:
+    frame = scores()
+    few = frame[(frame["rater"] == "gpt-4") | frame["source"].isin([f"s{n}" for n in range(40)])]
+    (first, *_) = metal.correct(read(few)).tables["corrected"]["undefined"]
+    assert "labelled sources, 20 needed" in first
+    best = frame[(frame["rater"] == "gpt-4")].sort_values("score")["source"].drop_duplicates(keep="last").tail(60)
+    rated = frame[frame["rater"] == "gpt-4"]
+    people = [rated[rated["source"].isin(best)].assign(rater=f"A{n}") for n in (1, 2, 3)]
+    (first, *_) = metal.correct(read(pd.concat([rated, *people]))).tables["corrected"]["undefined"]
+    assert "no random subset" in first
+    with pytest.raises(UsageError, match="nothing to correct"):
+        metal.correct(read(frame[frame["rater"] != "gpt-4"]))
