@@ -88,7 +88,9 @@ def annotate_export(
     crowd-csv     a CSV of tasks, for Prolific or a platform of your own
 
     Every form shows guidelines for each criterion (from prompts/criteria/, or your own with `prompt_folders`), and
-    none tells who wrote a text or how good it was meant to be. People are called hi-1, hi-2, ...; who was
+    none tells who wrote a text or how good it was meant to be. The html form speaks the rater's language: its own words
+    come from forms/LANGUAGE.toml (METAL brings some), guidelines and levels from criteria/NAME.LANGUAGE.toml, and
+    what is not translated is English. People are called hi-1, hi-2, ...; who was
     given what is kept in the dataset's folder annotation/. With more `people` than `raters` the outputs are
     spread evenly, so that any two people share about as many as any other two.
 
@@ -120,6 +122,7 @@ def annotate_export(
         warn_of_repeated_sources,
         with_references,
     )
+    from metal.building.forms.frame import in_their_language
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
@@ -138,13 +141,14 @@ def annotate_export(
         notes.append(text)
         say(text)
 
+    folders = folders_of_prompts(map(str, prompt_folders), dataset)
     with dataset_to_change(dataset) as before:
         loaded, shown, rubrics = choose_template(
             with_submissions(before, dataset),
             dataset,
             template,
             names(criteria),
-            folders_of_prompts(map(str, prompt_folders), dataset),
+            folders,
             add_criteria=add_criteria,
             say=note,
         )
@@ -181,6 +185,8 @@ def annotate_export(
             hidden=hidden,
             template=shown,
         )
+        if to == "html":  # the other forms are read back by their English words
+            assignments = [in_their_language(assignment, folders) for assignment in assignments]
         warn_of_repeated_sources([*outputs, *questions], assignments, note)
         settings: dict[str, Any] = {
             "form": to,

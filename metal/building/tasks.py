@@ -204,6 +204,18 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """What a form says around the tasks, in a language. texts: English -> its translation; what it lacks stays English.
+
+    reviewed: who has reviewed the translation, or `unreviewed`.
+    """
+
+    language: str = "en"
+    reviewed: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Assignment:
     """What one person is given: tasks in order, the criteria to rate them on, and the template that shows both."""
 
@@ -213,6 +225,7 @@ class Assignment:
     tasks: tuple[Task, ...]
     rubrics: Mapping[str, Rubric]
     template: TaskTemplate = METAL
+    frame: Frame = Frame()
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,19 @@ def language_name(code: str) -> str:
     return code
 
 
+def name_in(code: str, language: str) -> str:
+    """What speakers of `language` call a language; its English name where CLDR does not know that."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        names = [
+            Locale.parse(language, sep="-").languages.get(part.replace("-", "_")) for part in _pair(code) or (code,)
+        ]
+    except (UnknownLocaleError, ValueError):
+        names = [None]
+    return " – ".join(map(str, names)) if all(names) and language != "en" else language_name(code)
+
+
 @lru_cache(maxsize=1024)
 def text_direction(code: str) -> str:
     """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` where CLDR has none."""

@@ -11,15 +11,17 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 
+from metal.building.forms.frame import translation
 from metal.building.forms.sheet import sides
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import environment, policy, source
 from metal.data.files import whole_text
-from metal.data.languages import language_name
+from metal.data.languages import name_in, text_direction
 from metal.data.records import Criterion
 from metal.data.text import HARMFUL, printable
 from metal.errors import DataError
@@ -48,7 +50,10 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
         page = template.render(
             ours,
             assignment=assignment,
-            language=language_name(assignment.language),
+            frame=assignment.frame,
+            direction=text_direction(assignment.frame.language),
+            t=partial(translation, assignment.frame),
+            language=name_in(assignment.language, assignment.frame.language),
             questions=questions,
             template=assignment.template,
             file=f"{stem}.answers.json",
@@ -130,6 +135,8 @@ def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) ->
         "rater": assignment.rater,
         "digest": hashlib.blake2b(names.encode("utf-8", "replace"), digest_size=8).hexdigest(),
         "file": file,
+        "words": dict(assignment.frame.texts),
+        "locale": "en-GB" if assignment.frame.language == "en" else assignment.frame.language,
         "criteria": asked,
         "texts": list(assignment.template.texts),
         "languages": {task.language: _sides(task.language) for task in assignment.tasks},

@@ -88,6 +88,11 @@ def rubrics_for(
     return rubrics
 
 
+def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:
+    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else as it is."""
+    return (_from_folders(rubric.criterion, folders, language, rubric.flipped) if language else None) or rubric
+
+
 def _turned(criterion: Criterion) -> Criterion:
     """The criterion with its labels in the other order."""
     scale = criterion.scale

@@ -31,7 +31,10 @@ function fill(node, ...children) {
   node.append(...children);
 }
 
-const tasks = (number) => (number === 1 ? "1 task" : `${number} tasks`);
+// A text of the form in the rater's language, or in English where it has no translation.
+const t = (text, values = {}) =>
+  Object.entries(values).reduce((words, [name, value]) => words.split(`{${name}}`).join(value), data.words[text] || text);
+const tasks = (number) => (number === 1 ? t("1 task") : t("{number} tasks", { number }));
 
 // ---------------------------------------------------------------- answers
 
@@ -39,7 +42,7 @@ const answered = (place) => answers[place].scores.filter(Boolean).length;
 const isRated = (place) => answered(place) === data.criteria.length;
 const unrated = () => answers.map((_, place) => place).filter((place) => !isRated(place));
 const state = (place) => (isRated(place) ? "rated" : answered(place) ? "part" : "");
-const stateWords = { rated: "rated", part: "rated in part", "": "not rated" };
+const stateWords = { rated: t("rated"), part: t("rated in part"), "": t("not rated") };
 
 function allowed(criterion, score) {
   if (typeof score !== "string" || !score.trim()) return false;
@@ -91,9 +94,8 @@ function adopt(found) {
 function warn() {
   $("warning").hidden = false;
   $("warning").textContent =
-    "This browser cannot keep your answers on this device. Do not close or reload this page before you have downloaded " +
-    "them; to go on later, load the downloaded file.";
-  $("saved").textContent = "Not saved on this device";
+    t("This browser cannot keep your answers on this device. Do not close or reload this page before you have downloaded them; to go on later, load the downloaded file.");
+  $("saved").textContent = t("Not saved on this device");
 }
 
 function save() {
@@ -103,8 +105,8 @@ function save() {
     localStorage.setItem(KEY, JSON.stringify({ ...answersFile(), unsent }));
     storing = true;
     $("warning").hidden = true;
-    const time = new Date().toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-    $("saved").textContent = `Saved on this device, ${time}`;
+    const time = new Date().toLocaleTimeString(data.locale, { hour: "2-digit", minute: "2-digit" });
+    $("saved").textContent = t("Saved on this device, {time}", { time });
   } catch {
     storing = false;
     warn();

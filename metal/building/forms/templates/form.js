@@ -5,8 +5,8 @@
 function showProgress() {
   const rated = count - unrated().length;
   $("bar").value = rated;
-  $("count").textContent = `${rated} of ${count} rated`;
-  if (at !== null) document.title = `Task ${at + 1} of ${count}, rating form of ${data.rater}`;
+  $("count").textContent = t("{rated} of {count} rated", { rated, count });
+  if (at !== null) document.title = `${t("Task {number} of {count}", { number: at + 1, count })}, ${t("rating form of {rater}", { rater: data.rater })}`;
 }
 
 function showText(node, text, side) {
@@ -18,12 +18,12 @@ function showText(node, text, side) {
 function showTask() {
   const task = data.tasks[at];
   const sides = data.languages[task.language];
-  $("task-heading").textContent = `Task ${at + 1} of ${count}`;
+  $("task-heading").textContent = t("Task {number} of {count}", { number: at + 1, count });
   showText($("title"), task.title, sides.source);
   showText($("source-body"), task.source, sides.source);
   for (const name of data.texts) {
     const text = task[name];
-    showText($(`${name}-body`), text || "(This text is empty.)", text ? sides.output : { lang: "en", dir: "ltr" });
+    showText($(`${name}-body`), text || t("(This text is empty.)"), text ? sides.output : document.documentElement);
   }
   $("title").hidden = !task.title;
   $("source").hidden = !task.title && !task.source;
@@ -61,19 +61,19 @@ function fold(button, open = false) {
   text.scrollTop = 0;
   button.hidden = !open && text.scrollHeight <= text.clientHeight + 4;
   button.setAttribute("aria-expanded", String(open));
-  button.textContent = open ? "Show less" : "Show the whole text";
+  button.textContent = open ? t("Show less") : t("Show the whole text");
 }
 
 function showTasks() {
   const left = unrated();
   $("summary").textContent = left.length
-    ? `${count - left.length} of ${tasks(count)} rated on every question, ${left.length} still to do.`
-    : "All tasks are rated. Download your answers and send the file back.";
+    ? t("{rated} of {tasks} rated on every question, {left} still to do.", { rated: count - left.length, tasks: tasks(count), left: left.length })
+    : t("All tasks are rated. Download your answers and send the file back.");
   const times = answers.filter((answer, place) => isRated(place) && answer.seconds > 0).map(({ seconds }) => seconds);
   const middle = times.sort((one, other) => one - other)[Math.floor(times.length / 2)];
   const minutes = Math.max(1, Math.round((middle * left.length) / 60));
   $("pace").textContent =
-    left.length && times.length >= 5 ? `At your pace so far, about ${minutes} min are left.` : "";
+    left.length && times.length >= 5 ? t("At your pace so far, about {minutes} min are left.", { minutes }) : "";
   $("first-unrated").hidden = !left.length;
   if (left.length) $("first-unrated").href = `#task-${left[0] + 1}`;
   $("unfinished").hidden = true;
@@ -82,7 +82,7 @@ function showTasks() {
     $("list"),
     ...data.tasks.map((_, place) => {
       const line = document.createElement("li");
-      const words = `Task ${place + 1}, ${stateWords[state(place)]}`;
+      const words = `${t("Task {number}", { number: place + 1 })}, ${stateWords[state(place)]}`;
       line.append(make("a", place + 1, { href: `#task-${place + 1}`, class: `mark ${state(place)}`, "aria-label": words }));
       return line;
     }),
@@ -92,7 +92,7 @@ function showTasks() {
 function showGuidelines() {
   const left = unrated();
   const begun = answers.some((answer, place) => answered(place) || answer.comment);
-  $("start").textContent = !begun ? "Start" : left.length ? `Go on with task ${left[0] + 1}` : "See all tasks";
+  $("start").textContent = !begun ? t("Start") : left.length ? t("Go on with task {number}", { number: left[0] + 1 }) : t("See all tasks");
   $("start").href = !left.length ? "#tasks" : `#task-${left[0] + 1}`;
 }
 
@@ -107,7 +107,7 @@ function show() {
     if (link.hash === (location.hash || "#guidelines")) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `Rating form of ${data.rater}`;
+  document.title = t("Rating form of {rater}", { rater: data.rater });
   ({ guidelines: showGuidelines, task: showTask, tasks: showTasks })[view]();
   showProgress();
   return view;
@@ -168,7 +168,7 @@ function readNumber(field, number) {
   const criterion = data.criteria[number];
   const blankField = !field.value && !field.validity.badInput;
   const fits = allowed(criterion, field.value);
-  const wanted = criterion.low === null ? "Write a number." : `Write a number from ${criterion.low} to ${criterion.high}.`;
+  const wanted = criterion.low === null ? t("Write a number.") : t("Write a number from {low} to {high}.", criterion);
   sayError(field, fits || blankField ? "" : wanted);
   setScore(number, fits ? field.value : "");
 }
@@ -176,13 +176,13 @@ function readNumber(field, number) {
 function chooseByDigit(digit) {
   const number = current();
   if (number === null) {
-    tell("Every question is answered. Go to a question with Tab to change its answer.");
+    tell(t("Every question is answered. Go to a question with Tab to change its answer."));
     return;
   }
   const { keys, values } = data.criteria[number];
   const place = keys.indexOf(digit);
   if (place < 0) {
-    tell(values.length ? `No answer has the key ${digit} here.` : "Write a number in the field of this question.");
+    tell(values.length ? t("No answer has the key {digit} here.", { digit }) : t("Write a number in the field of this question."));
     return;
   }
   $(`c${number}l${place}`).checked = true;
@@ -252,7 +252,7 @@ function download() {
   unsent = false;
   save();
   $("unfinished").hidden = true;
-  $("sent").textContent = `${data.file} was given to your browser to save. Find it among your downloads and send it back.`;
+  $("sent").textContent = t("{file} was given to your browser to save. Find it among your downloads and send it back.", { file: data.file });
 }
 
 const fileText = () => `${JSON.stringify(answersFile(), null, 1)}\n`;
@@ -266,7 +266,7 @@ function askToDownload() {
   $("sent").textContent = "";
   $("unfinished").hidden = false;
   $("unfinished").querySelector("p").textContent =
-    `${left} of ${tasks(count)} ${left === 1 ? "is" : "are"} not rated on every question. You can download what there is, and go on and download again later.`;
+    t(left === 1 ? "1 of {tasks} is not rated on every question." : "{left} of {tasks} are not rated on every question.", { left, tasks: tasks(count) }) + ` ${t("You can download what there is, and go on and download again later.")}`;
 }
 
 let before = null; // what was here before a file was loaded
@@ -277,13 +277,13 @@ async function load(file) {
   try {
     found = JSON.parse(await new Response(file).text());
   } catch {
-    problem("This is no answers file. Choose the file that the download gave.");
+    problem(t("This is no answers file. Choose the file that the download gave."));
     return;
   }
   if (!found || found.metal !== "answers" || found.version !== 1 || !Array.isArray(found.answers)) {
-    problem("This is no answers file of a form like this.");
+    problem(t("This is no answers file of a form like this."));
   } else if (found.rater !== data.rater || found.dataset !== data.dataset) {
-    problem(`This file is not yours: it is by ${found.rater} about ${found.dataset}, this form is for ${data.rater} about ${data.dataset}.`);
+    problem(t("This file is not yours: it is by {theirs}, this form is for {yours}.", { theirs: `${found.rater} (${found.dataset})`, yours: `${data.rater} (${data.dataset})` }));
   } else {
     before = { answers: JSON.parse(JSON.stringify(answers)), unsent };
     sayLoaded(adopt(found));
@@ -294,9 +294,9 @@ function sayLoaded({ taken, unknown, refused }) {
   changed();
   save();
   showTasks();
-  const words = [`Answers to ${tasks(taken)} were loaded.`];
-  if (unknown) words.push(`${tasks(unknown)} of the file ${unknown === 1 ? "is" : "are"} not in this form and ${unknown === 1 ? "was" : "were"} left out.`);
-  if (refused) words.push(`${refused} ${refused === 1 ? "score" : "scores"} not on the scale ${refused === 1 ? "was" : "were"} left out.`);
+  const words = [t("Answers to {tasks} were loaded.", { tasks: tasks(taken) })];
+  if (unknown) words.push(t("Left out, not in this form: {tasks}.", { tasks: tasks(unknown) }));
+  if (refused) words.push(t("Scores left out that are not on the scale: {number}.", { number: refused }));
   fill($("loading"), make("p", words.join(" ")));
   $("undo").hidden = false;
 }
@@ -304,7 +304,7 @@ function sayLoaded({ taken, unknown, refused }) {
 function undo() {
   ({ answers, unsent } = before);
   $("undo").hidden = true;
-  fill($("loading"), make("p", "Your answers are again as they were before."));
+  fill($("loading"), make("p", t("Your answers are again as they were before.")));
   save();
   showTasks();
   showProgress();

@@ -1,0 +1,81 @@
+"""The words of a form in the rater's language: forms/LANGUAGE.toml in a folder of prompts, METAL's own last.
+
+    reviewed = "unreviewed"   # or who, a speaker of the language, has reviewed it
+    [texts]
+    "Start" = "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as they are
+
+What a file lacks is taken from the next folder that has it, and is English where none has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from metal.building.tasks import HEADINGS, Assignment, Frame
+from metal.data.escaping import environment, source
+from metal.data.files import read_toml
+from metal.data.languages import sides
+from metal.errors import DataError, check_known
+from metal.raters.judges.rubric import translated
+
+_TEXT = re.compile(r'\bt\((?:\w+ === 1 \? )?"([^"]+)"(?: : "([^"]+)")?')
+_PLACE = re.compile(r"\{\w+\}")
+
+
+@cache
+def english() -> frozenset[str]:
+    """Every text of the form that can be translated."""
+    templates = environment("metal.building.forms", str)
+    files = "".join(source(templates, file) for file in ("form.html", "answers.js", "form.js"))
+    texts = {text for pair in _TEXT.findall(files) for text in pair if text}
+    return frozenset(texts | {heading for headings in HEADINGS.values() for heading in headings.values()})
+
+
+def translation(frame: Frame, text: str, **values: object) -> str:
+    """The text as the frame has it, with values in the places of their names."""
+    words = frame.texts.get(text, text)
+    for name, value in values.items():
+        words = words.replace(f"{{{name}}}", str(value))
+    return words
+
+
+def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assignment:
+    """The assignment with the form's words and the rubrics in the language of the outputs, as far as `folders` have
+    them.
+    """
+    language = sides(assignment.language)[1]
+    rubrics = {name: translated(rubric, folders, language) for name, rubric in assignment.rubrics.items()}
+    return replace(assignment, rubrics=rubrics, frame=load_frame(language, folders))
+
+
+def load_frame(language: str, folders: Sequence[Path]) -> Frame:
+    """The form's words in a language. Raises DataError or UnknownName for a bad file."""
+    files = [path for folder in folders if (path := folder / "forms" / f"{language}.toml").is_file()]
+    read = [_read(path) for path in files]
+    if not read:
+        return Frame()
+    unreviewed = any(frame["reviewed"] == "unreviewed" for frame in read)
+    texts: dict[str, str] = {}
+    for frame in read:
+        texts = {**frame["texts"], **texts}
+    return Frame(language, "unreviewed" if unreviewed else str(read[0]["reviewed"]), texts)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    content = read_toml(path)
+    check_known(f"{path}: key", content, ("reviewed", "texts"))
+    reviewed, texts = content.get("reviewed"), content.get("texts")
+    if not isinstance(reviewed, str) or not reviewed.strip():
+        raise DataError(path, "nobody is named as its reviewer", 'Write reviewed = "unreviewed", or who reviewed it')
+    if not isinstance(texts, dict) or not all(isinstance(text, str) and text.strip() for text in texts.values()):
+        raise DataError(path, "texts is not a table of texts", '"Start" = "..." under [texts]')
+    check_known(f"{path}: text", texts, english())
+    for text, words in texts.items():
+        if sorted(_PLACE.findall(text)) != sorted(_PLACE.findall(words)):
+            raise DataError(path, f"{text!r}: its places {{...}} are not those of the English text", "Keep each once")
+    return content
