@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-services check bench clean
+.PHONY: help demo test test-services check shots bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -48,6 +48,9 @@ endif
 
 test-services: .venv/ready .services/bin/label-studio  ## against the real Label Studio, which is installed in .services
 	METAL_LABEL_STUDIO=$(CURDIR)/.services/bin/label-studio $(BIN)/python -m pytest -m services tests/services
+
+shots: .venv/ready  ## pages of many sizes as pictures, in runs/shots
+	$(BIN)/python -m tests.shots
 
 bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts are wrong
 	$(BIN)/python -m tests.bench.figures

@@ -60,21 +60,23 @@ class TableView:
         heads: int = 1,
         notes: Iterable[str] = (),
         most: int | None = None,
+        total: int = 0,
     ) -> Self:
         """A view of the run's table `source`, signed; of numbers under a chart, which bear no signature, without run.
 
-        name: the source's if empty. most: rows; more are left out.
+        name: the source's if empty. most: rows; more are left out. total: rows there are, where not all are given.
         """
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature = run.signature_of(source) if run else ""
         every = cls(name or source, title, tuple(columns), shown, source, signature, heads, tuple(notes))
-        return every if most is None else every.first(most)
+        return every if most is None else every.first(most, total)
 
-    def first(self, most: int) -> Self:
-        """The first rows of a long table, which says so."""
-        if len(self.rows) <= most:
+    def first(self, most: int, total: int = 0) -> Self:
+        """The first rows of a long table, which says so. total: as in `of`."""
+        total = max(total, len(self.rows))
+        if total <= most:
             return self
-        cut = f"The first {most} of {len(self.rows):,} rows; the CSV has all."
+        cut = f"The first {most} of {total:,} rows; the CSV has all."
         return replace(self, rows=self.rows[:most], notes=(cut, *self.notes))
 
     @classmethod
@@ -106,15 +108,15 @@ class TableView:
             even = band and known(row[band]) and int(row[band]) % 2 == 0
             return replace(cell, mark="band") if even and not cell.mark else cell
 
-        body = ([shown(column, row) for column in columns] for row in rows)
-        return cls.of(run, source, title, headings, body, **options)
+        body = ([shown(column, row) for column in columns] for row in rows[: options.get("most")])
+        return cls.of(run, source, title, headings, body, total=len(rows), **options)
 
 
 @dataclass(frozen=True)
 class Chart:
     """A drawing with what it shows in words (alt) and in numbers.
 
-    svg: a every SVG element whose colours come from classes (metal.show.svg.STYLE).
+    svg: an SVG element whose colours come from classes (metal.show.svg.STYLE). finding: what it shows, in a sentence.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Chart:
     svg: str
     numbers: TableView
     notes: tuple[str, ...] = field(default=())
+    finding: str = ""
 
     def __repr__(self) -> str:
         return f"<chart {self.name!r}: {self.title}>"

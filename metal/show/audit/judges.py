@@ -19,6 +19,7 @@ from metal.show.view import Cell, Chart, Rows, TableView
 
 MOST_ROWS = 150  # a longer table is for the CSV
 MOST_PAIRS = 30  # of a criterion; the CSV has all
+MOST_PAIR_CELLS = 240  # of a criterion, where languages are many
 NOTE = (
     "First minus second in weighted F1, over the items both answered. Bold and starred: significant at 5% after Holm's "
     "correction over the languages of the pair."
@@ -141,8 +142,10 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         yield judges[piece * size : (piece + 1) * size], f"{piece + 1} of {pieces}" if pieces > 1 else ""
 
 
-def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
-    """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges."""
+def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True) -> list[Chart]:
+    """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges. radars: with
+    METAL's own layout, which shows the figures of the dots again.
+    """
     key, label = run.slug(criterion), criterion.label or criterion.name
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
     records = run.records("judges", criterion=criterion.name)
@@ -162,7 +165,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
         shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         against = [row for row in records if row["judge"] in points]
         chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
-        charts += [chart for chart in (radar(shown), dots(shown), chance) if chart]
+        charts += [chart for chart in (radar(shown) if radars else None, dots(shown), chance) if chart]
     return charts
 
 
@@ -185,16 +188,15 @@ def difference_tables(run: AuditRun) -> list[TableView]:
 def _table(run: AuditRun, key: str, title: str, records: Sequence[Row]) -> TableView:
     rows: Rows = []
     cut = []
+    most = min(MOST_PAIRS, MOST_PAIR_CELLS // len(run.languages) + 1)
     for criterion in run.audited:
         pairs: dict[tuple[str, str], dict[str, Row]] = {}
         for row in records:
             if row["criterion"] == criterion.name:
                 pairs.setdefault((row["first"], row["second"]), {})[row["language"]] = row
-        shown = sorted(pairs.items(), key=lambda pair: _smallest_p(pair[1]))[:MOST_PAIRS]
-        if len(pairs) > MOST_PAIRS:
-            cut.append(
-                f"{criterion.short}: the {MOST_PAIRS} pairs of {len(pairs)} with the smallest p; the CSV has all."
-            )
+        shown = sorted(pairs.items(), key=lambda pair: _smallest_p(pair[1]))[:most]
+        if len(pairs) > most:
+            cut.append(f"{criterion.short}: the {most} pairs of {len(pairs)} with the smallest p; the CSV has all.")
         for (first, second), by in shown:
             cells = (_cell(by.get(language)) for language in run.languages)
             rows.append([criterion.short, f"{within(first)} − {within(second)}", *cells])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from metal import __version__
@@ -17,7 +18,9 @@ from metal.show.pages import Payload
 from metal.show.parts import closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
-LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts alone fill a page
+LEAST_ROOM = 250_000  # for disagreements and CSV, even where tables and charts alone fill a page
+MANY = 400  # more verdicts than this leave little room for charts
+CHART_ROOM = {False: 500_000, True: 90_000}  # characters of charts on the page, with few verdicts or MANY
 MOST_LEVELS = 7  # more levels than this are counted, not listed
 MOST_BARS = 1500  # more verdicts than this are words on the page, without a line
 MOST_REASONS = 600  # more reasons than this are not listed on the page
@@ -46,8 +49,14 @@ def tables(run: AuditRun) -> list[TableView]:
 
 def content(run: AuditRun) -> dict[str, Any]:
     """What the template shows."""
-    criteria = run.audited if run.judge_names else ()
     cells = len(run.tables["verdicts"])
+    room = CHART_ROOM[cells > MANY]
+    of_judges = [
+        (criterion, judges.agreement_charts(run, criterion, radars=False))
+        for criterion in (run.audited if run.judge_names else ())
+    ]
+    drawn, left = _fitting([chart for _, of in of_judges for chart in of], room)
+    cases, cases_left = _fitting(people.case_charts(run), room - sum(map(_size, drawn)))
     return {
         "judges": sorted(verdicts.by_judge(run), key=verdicts.standing),
         "judged": verdicts.judged_criteria(run),
@@ -61,10 +70,23 @@ def content(run: AuditRun) -> dict[str, Any]:
         "dataset_tables": people.dataset_tables(run),
         "dataset_charts": people.dataset_charts(run),
         "people_charts": people.class_charts(run),
-        "judge_charts": [(criterion, judges.agreement_charts(run, criterion)) for criterion in criteria],
+        "judge_charts": [(criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges],
+        "charts_left": left + cases_left,
         "prompt_charts": judges.prompt_charts(run),
-        "case_charts": people.case_charts(run),
+        "case_charts": cases,
     }
+
+
+def _fitting(drawn: Sequence[Chart], room: int) -> tuple[list[Chart], int]:
+    """The first charts that fit into so many characters, and how many that leaves out."""
+    totals = accumulate(map(_size, drawn))
+    number = sum(total <= room for total in totals)
+    return list(drawn[:number]), len(drawn) - number
+
+
+def _size(chart: Chart) -> int:
+    """About how many characters a chart takes with its table."""
+    return len(chart.svg) + 60 * len(chart.numbers.rows) * len(chart.numbers.columns)
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:

@@ -79,6 +79,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None,
         for dot in rows
         if known(dot.value)
     ]
+    highest, best = max(((dot.value, within(dot.label)) for dot in rows if known(dot.value)), default=(None, ""))
     alt = (
         f"Dots with 95% intervals of {plural(len(rows), 'rater')}, one per row, best first by r over outputs: {what}. "
     )
@@ -94,6 +95,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None,
         value="r",
         between={"kind": lambda dot: run.kind(dot.label), "cluster": lambda dot: count(dot.group)},
         source="raters",
+        finding=f"{best} is highest with {figure(highest)}." if figures else "",
         mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
         group="cluster",
     )
@@ -193,6 +195,7 @@ def _overrating_chart(run: BoardRun, question: _Question) -> Chart | None:
         value="by",
         between={"kind": lambda row: run.kind(row.label)},
         caption=f"{question.title(run)}, as drawn",
+        finding=f"Of {plural(len(drawn), 'rater')} {over} above 0, {under} below, by 90% intervals.",
         source=question.table,
         form=signed,
         sides=("underrated", "overrated"),

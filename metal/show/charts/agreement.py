@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metal.data.languages import language_name
-from metal.data.text import figure, interval, known, name, within
+from metal.data.text import figure, interval, known, name, plural, within
 from metal.runs.columns import Row
 from metal.show import svg
 from metal.show.svg import SHARES, Axis, Figures
@@ -83,7 +83,19 @@ def dots(shown: CriterionF1) -> Chart:
         f"Dot plot of weighted F1 with 95% intervals on {shown.label}, by language and judge. "
         f"{_in_words(shown)} All figures are in the table below."
     )
-    return Chart(shown.file("dots"), shown.title, alt, svg.drawing(bottom + 18, *parts), _numbers(shown))
+    drawing = svg.drawing(bottom + 18, *parts)
+    return Chart(shown.file("dots"), shown.title, alt, drawing, _numbers(shown), finding=_finding(shown))
+
+
+def _finding(shown: CriterionF1) -> str:
+    """How often judges are below people, and how often no better than the most frequent class."""
+    pairs = [(language, value) for of in shown.judges.values() for language, (value, *_) in of.items() if known(value)]
+    below = sum(value < shown.ceiling.get(language, math.nan) for language, value in pairs)
+    floored = sum(value <= shown.floor.get(language, math.nan) for language, value in pairs)
+    return (
+        f"In {below} of {plural(len(pairs), 'case')} F1 is below people's, in {floored} not above that of the most "
+        "frequent class."
+    )
 
 
 def _row_label(language: str, middle: float) -> str:
@@ -208,7 +220,8 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
     numbers = TableView.of(None, "judges", label, columns, cells, name=key, heads=2)
     left_out = len(rows) - len(drawn)
     notes = (f"{left_out} of {len(rows)} not drawn: kappa or F1 is undefined.",) if left_out else ()
-    return Chart(key, title, alt, svg.drawing(bottom + 34, *parts), numbers, notes)
+    finding = f"In {len(at_chance)} of {plural(len(drawn), 'case')} agreement beyond chance is not shown."
+    return Chart(key, title, alt, svg.drawing(bottom + 34, *parts), numbers, notes, finding)
 
 
 def _at_chance(row: Row) -> bool:

@@ -55,6 +55,7 @@ def dots_chart(
     before: Sequence[Dot] = (),
     caption: str = "",
     heads: int = 1,
+    finding: str = "",
     source: str = "",
     form: Callable[[Any], str] = figure,
     **drawn: Any,
@@ -62,8 +63,8 @@ def dots_chart(
     """A row each. label, value: headings of the first and last column of the numbers; between: the others'. before:
     rows that stand first among the numbers, and are not drawn. caption: of the numbers; the chart's title if empty.
 
-    heads: columns that name a row. source: the run's table that the rows come from. looks, form, drawn (mark, sides,
-    group): of `interval_dots`.
+    finding: as of a chart. heads: columns that name a row. source: the run's table that the rows come from. looks,
+    form, drawn (mark, sides, group): of `interval_dots`.
     """
     more = between or {}
     numbers: Rows = []
@@ -73,7 +74,7 @@ def dots_chart(
     columns = (label, *more, value)
     view = TableView.of(None, source, caption or title, columns, numbers, name=f"{key}_numbers", heads=heads)
     notes = (f"The first {MOST_ROWS} of {len(rows)}; all are in the table.",) if len(rows) > MOST_ROWS else ()
-    return Chart(key, title, alt, interval_dots(rows, looks, form=form, **drawn), view, notes)
+    return Chart(key, title, alt, interval_dots(rows, looks, form=form, **drawn), view, notes, finding)
 
 
 def generator_dots(
@@ -105,6 +106,7 @@ def generator_dots(
         value=value,
         between={"cluster": lambda row: count(row.group)},
         source=source,
+        finding=f"{within(best.label)} is first with {form(best.value)}.",
         form=form,
         group="cluster",
     )
@@ -214,7 +216,10 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
         cells.append((name(pair), row["language"], difference, p_value(row["p_adjusted"])))
     columns = ("pair", "language", "difference", "p, corrected")
     numbers = TableView.of(None, "differences", label, columns, cells, name=key, heads=2)
-    return Chart(key, label, alt, svg.drawing(bottom + 18, *parts), numbers)
+    finding = (
+        f"{above + below} of {plural(len(drawn), 'difference')} {'is' if above + below == 1 else 'are'} significant."
+    )
+    return Chart(key, label, alt, svg.drawing(bottom + 18, *parts), numbers, finding=finding)
 
 
 def _ends(row: Row) -> Figures:

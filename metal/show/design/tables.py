@@ -269,8 +269,8 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         for row in rows
     ]
     view = TableView.of(None, "", title, ("people", "items", measure, "±", ""), numbers, name=key)
-    alt = f"{title}. Needed for {figure(target)}: {'; '.join(needed)}."
-    return Chart(key, title, alt, design_curve(curves, target, measure), view)
+    finding = f"Needed for {figure(target)}: {'; '.join(needed)}."
+    return Chart(key, title, f"{title}. {finding}", design_curve(curves, target, measure), view, finding=finding)
 
 
 def costs_table(run: DesignRun) -> TableView:

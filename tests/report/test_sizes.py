@@ -1,0 +1,59 @@
+"""Pages of many sizes: the answer is in sight, nothing is wider than the window, and a page stays small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metal.data import formats
+from tests.report.checks import Visiting, check_accessible
+from tests.report.conftest import written as written_audit
+from tests.shots import CRITERIA, written
+
+Pages = dict[tuple[int, int], Path]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    """By languages and judges."""
+    folder = tmp_path_factory.mktemp("sizes")
+    return {size: written(folder / "{}x{}".format(*size), *size) for size in ((1, 1), (5, 1), (30, 6))}
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark"), ((30, 6), "light")]
+)
+def test_no_page_is_wider_than_a_phone(pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting) -> None:
+    page = visit(pages[size], folded=True, color_scheme=scheme, viewport={"width": 390, "height": 844}).page
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert pages[size].stat().st_size < 1_500_000
+    words = page.locator("table.answers").first.locator("a.v strong")
+    assert words.count() == size[0] * len(CRITERIA)
+    assert words.first.is_visible()
+
+
+def test_five_languages_are_seen_at_once(pages: Pages, visit: Visiting) -> None:
+    desk = visit(pages[5, 1], folded=True, viewport={"width": 1400, "height": 900}).page
+    box = desk.locator("table.answers").bounding_box()
+    assert box["y"] + box["height"] <= 700
+    phone = visit(pages[5, 1], folded=True, viewport={"width": 390, "height": 844}).page
+    assert phone.locator("table.answers").bounding_box()["y"] <= 300
+    last = phone.locator("a.v strong").last.bounding_box()
+    assert last["y"] + last["height"] <= 1000
+
+
+def test_many_languages_stand_in_rows(pages: Pages, visit: Visiting) -> None:
+    page = visit(pages[30, 6], folded=True, viewport={"width": 1400, "height": 900}).page
+    assert page.locator("table.answers").first.locator("tbody tr").count() == 30
+    assert page.locator("table.answers").first.bounding_box()["width"] <= 1400
+    check_accessible(visit, pages[5, 1])
+
+
+@pytest.mark.reference
+def test_pariksha_takes_six_screens_at_most(reference: Path, tmp_path: Path, visit: Visiting) -> None:
+    draft = formats.read("pariksha", reference / "pariksha", {})
+    folder = written_audit(draft.assemble(tmp_path / "ratings"), tmp_path / "run")
+    for width, height in ((1400, 900), (390, 844)):
+        page = visit(folder / "report.html", folded=True, viewport={"width": width, "height": height}).page
+        assert page.evaluate("document.documentElement.scrollHeight") <= 6 * height
