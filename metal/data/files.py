@@ -47,16 +47,17 @@ def read_text(path: Path) -> str:
 def read_json(path: Path, shape: str) -> Any:
     """The value in a JSON file. shape: what it should be, for the message when it is not JSON at all."""
     try:
-        return _parse(read_text(path))
+        return parse_json(read_text(path))
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path} line {error.lineno}", f"not JSON ({error.msg})", f"It should be {shape}") from None
 
 
-def _parse(text: str) -> Any:
+def parse_json(text: str, **reading: Any) -> Any:
+    """The value, with U+FFFD for lone surrogates. reading: of json.loads. Raises JSONDecodeError, whatever is wrong."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, **reading)
     except json.JSONDecodeError:
         raise
     except RecursionError:
@@ -88,7 +89,7 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
             if not text:
                 continue
             try:
-                record = _parse(text)
+                record = parse_json(text)
             except json.JSONDecodeError as error:
                 problem = f"not JSON ({error.msg})"
                 raise DataError(f"{path} line {number + 1}", problem, "One JSON object per line") from None

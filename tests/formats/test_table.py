@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import metal
 from metal.data.dataset import Dataset
 from metal.data.formats.table import read, read_ratings
 from metal.errors import MetalError
@@ -216,3 +218,30 @@ def test_rows_of_a_wide_table_are_those_of_the_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["o1", "o2", "o3"], "A1": ["1", "2", "2"], "A2": [None, "x", "1"]})
     with pytest.raises(MetalError, match="row 3: score 'x' among numbers"):
         load(write_table(frame, tmp_path / "wide.csv"), wide="A*", language="sw")
+
+
+HALF = "ab \ud83d"  # a cut emoji
+TURNS = [{"role": "user", "content": HALF}, {"role": "assistant", "content": HALF}]
+
+
+@pytest.mark.parametrize(
+    "texts", [{"messages": TURNS}, {"messages": json.dumps(TURNS)}, {"text": HALF, "source": HALF, "id": HALF}]
+)
+def test_half_a_character_is_replaced_wherever_it_stands(texts: dict[str, object], tmp_path: Path) -> None:
+    """A traceback once."""
+    reply = json.dumps({"score": 1, "reason": HALF})
+    rows = [
+        {"rater": r, "score": 1, "comment": HALF, "raw_reply": reply, HALF: HALF} | texts for r in ("gpt " + HALF, HALF)
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    frame = pd.DataFrame([{key: row[key] for key in row if key != HALF} for row in rows], dtype=object)
+    for data in (tmp_path / "t.jsonl", frame, frame.drop(columns="score")):
+        dataset = metal.read(data, criterion="task_quality")
+        assert next(iter(dataset.outputs.values())).text == "ab \ufffd"
+        assert set(dataset.raters) == {"gpt ab \ufffd", "ab \ufffd"}
+        dataset.save(tmp_path / "saved", force=True)
+
+
+def test_half_a_character_in_messages_of_a_csv(tmp_path: Path) -> None:
+    pd.DataFrame({"rater": ["a", "b"], "score": 1, "messages": json.dumps(TURNS)}).to_csv(tmp_path / "t.csv")
+    assert next(iter(metal.read(tmp_path / "t.csv").outputs.values())).text == "ab \ufffd"

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.data.files import parse_json, whole_text
 from metal.data.text import MINUS, first_few, plural
 
 # What people and programs write for no answer, in lower case.
@@ -39,7 +40,7 @@ def plain_text(value: Any) -> str:
     ('3', 'user: Hi')
     """
     if isinstance(value, str):
-        return value
+        return value if value.isascii() else whole_text(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, bool | np.bool_):
@@ -50,7 +51,9 @@ def plain_text(value: Any) -> str:
         value = value.tolist()
     if turns := turns_of(value):
         return turn_by_turn(turns)
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+    return whole_text(
+        json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+    )
 
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
@@ -62,8 +65,8 @@ def turns_of(value: Any) -> list[tuple[str, str]]:
     """
     if isinstance(value, str) and value.lstrip().startswith(("[{", "[ {")):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = parse_json(value)
+        except json.JSONDecodeError:
             return []
     if isinstance(value, np.ndarray):
         value = value.tolist()

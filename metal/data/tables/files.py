@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from metal.data.files import read_text, whole_text
+from metal.data.files import parse_json, read_text
 from metal.data.tables.sheet import sheet_rows
 from metal.errors import DataError, MetalError, UsageError
 
@@ -149,13 +149,12 @@ def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
 
     def parse(text: str, place: str) -> Any:
         try:
-            return json.loads(text, parse_int=str, parse_float=str, parse_constant=lambda name: None)
-        except (json.JSONDecodeError, RecursionError) as error:
-            problem = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            return parse_json(text, parse_int=str, parse_float=str, parse_constant=lambda name: None)
+        except json.JSONDecodeError as error:
             kind = "JSONL" if lines else "JSON"
-            raise DataError(place, f"not readable as {kind} ({problem})", "Each rating is one JSON object") from None
+            raise DataError(place, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object") from None
 
-    text = whole_text(_bytes(path).decode("utf-8-sig")) if path.suffix == ".gz" else whole_text(read_text(path))
+    text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
     if lines and not text.lstrip().startswith("["):
         numbered = ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
         records = [parse(line, f"{path} line {number}") for number, line in numbered]

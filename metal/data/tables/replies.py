@@ -83,7 +83,7 @@ def read_replies(
     unexplained = lacking & (~np.isnan(read) | (reason[rows] == NO_ANSWER))
     reason[rows] = np.where(unexplained, verdicts["reason"], reason[rows])
     tidy["reason"] = reason
-    comment = tidy.reindex(columns=["comment"])["comment"].astype(object).fillna("").to_numpy(copy=True)
+    comment = as_texts(tidy.reindex(columns=["comment"])["comment"]).astype(object).fillna("").to_numpy(copy=True)
     replies = np.where(lacking, verdicts["comment"], column.iloc[rows])
     comment[rows] = np.where(comment[rows] == "", replies, comment[rows])
     tidy["comment"] = comment
