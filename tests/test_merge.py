@@ -317,3 +317,34 @@ def test_four_releases_of_cnndm_are_one_board(reference: Path) -> None:
         shared = wide[[first, second]].dropna()
         assert len(shared) == 6400
         assert (shared[first] == shared[second]).all()
+
+
+def incoming_table(tmp_path: Path, **columns: Any) -> Dataset:
+    """A table with a judge's scores, joined to BASE on a scale from 0 to 100."""
+    folder = tmp_path / "base"
+    if not folder.exists():
+        scores = {("s1", "g"): 40.0, ("s1", "h"): 90.0, ("s2", "g"): 70.0}
+        small("base", "A1", scores, Scale("interval", low=0, high=100), languages={"s2": "hi"}).save(folder)
+    ids = {"source": ["s1", "s1", "s2"], "generator": ["g", "h", "g"]}
+    return metal.read(
+        pd.DataFrame({"rater": "gpt-4"} | (columns if "output" in columns else ids | columns)), into=folder
+    )
+
+
+def test_scores_in_a_small_part_of_the_scale_are_said(tmp_path: Path) -> None:
+    narrow = incoming_table(tmp_path, quality=[0.1, 0.9, 1]).report
+    assert any(line.startswith("quality: incoming scores lie between 0.1 and 1 of 0 to 100; if") for line in narrow)
+    assert not any("incoming scores lie" in line for line in incoming_table(tmp_path, quality=[10, 90, 1]).report)
+
+
+def test_criteria_outputs_and_languages_that_are_spelled_otherwise(tmp_path: Path) -> None:
+    renamed = incoming_table(tmp_path, **{" Quality": [10, 50, 90], "language": ["en", "en", "en"]})
+    assert set(renamed.criteria) == {"quality"}
+    assert "Quality is the dataset's quality" in [line.strip() for line in renamed.report]
+    other = "1 outputs met are of another language; the dataset's was kept: base:s2:g (en there, hi here)"
+    assert other in renamed.report
+    by_id = incoming_table(tmp_path, output=["base:s1:h", "base:s2:g"], quality=[10, 90])
+    assert by_id.ratings.set_index(["rater", "output"])["score"]["gpt-4"].to_dict() == {
+        "base:s1:h": 10,
+        "base:s2:g": 90,
+    }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from metal.api.options import ByCriterion, Names, Option, Pairs, StrPath, by_criterion, documented, names
 from metal.data.files import read_toml
-from metal.errors import UsageError
+from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,6 +222,8 @@ def _format_of(path: Path) -> str:
     recognized = recognize(path)
     if recognized or is_table(path):
         return recognized or "table"
+    if remedy := {".xls": "Save it as .xlsx or CSV", ".zip": "Unpack it"}.get(path.suffix.lower()):
+        raise DataError(path, f"{path.suffix} files are not read", remedy)
     raise UsageError(
         f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}"
     )

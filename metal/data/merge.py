@@ -17,10 +17,14 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
+from metal.data.languages import sides
 from metal.data.ratings import facts_in, off_scale, rating_keys
 from metal.data.records import Output, Rater, Scale, Source
+from metal.data.tables.cells import fold
 from metal.data.text import first_few
 from metal.errors import DataError
+
+NARROW = 0.05  # share of a scale, below which incoming scores may be on another
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,10 @@ def merge(
     base has none. Raises DataError when nothing meets, a criterion has another scale, or a rater is another one.
     """
     map_sources, map_generators = dict(map_sources or {}), map_generators or {}
-    counted: list[str] = []
+    incoming, counted = _our_criteria(base, incoming)
     if counted_from is not None and not map_sources:
-        map_sources, counted = _by_position(base, incoming, counted_from)
+        map_sources, places = _by_position(base, incoming, counted_from)
+        counted += places
     target = _targets(base, incoming, map_sources, map_generators)
     met = {name: output for name, output in target.items() if output is not None}
     unmet = [f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None]
@@ -85,6 +90,15 @@ def merge(
         problem = f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there"
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
+    other = [
+        f"{name} ({theirs.language} there, {base.outputs[name].language} here)"
+        for theirs, name in ((incoming.outputs[their_name], name) for their_name, name in met.items())
+        if sides(theirs.language)[-1] not in (*sides(base.outputs[name].language), "und")
+    ]
+    if other:
+        counted.append(
+            f"{len(other):,} outputs met are of another language; the dataset's was kept: {first_few(other, 2)}"
+        )
     raters = _raters(base, incoming)
     facts = incoming.ratings.loc[:, facts_in(incoming.ratings)]
     facts = facts[facts["output"].isin(list(met))].copy()
@@ -148,12 +162,27 @@ def _targets(
             problem = f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs one"
             raise DataError(base.card.name, problem, "Give the generators different names")
         places[key] = output.output
-    return {
-        name: places.get(
-            (map_sources.get(output.source, output.source), map_generators.get(output.generator, output.generator))
-        )
-        for name, output in incoming.outputs.items()
-    }
+
+    def theirs(output: Output) -> str | None:
+        source = map_sources.get(output.source, output.source)
+        met = places.get((source, map_generators.get(output.generator, output.generator)))
+        by_id = output.source == output.output in base.outputs  # it has an id and no source
+        return met or (output.output if by_id else None)
+
+    return {name: theirs(output) for name, output in incoming.outputs.items()}
+
+
+def _our_criteria(base: Dataset, incoming: Dataset) -> tuple[Dataset, list[str]]:
+    """The incoming dataset with base's names for criteria that differ in case, blanks or dashes only; said in lines."""
+    ours = {fold(name): name for name in base.criteria}
+    names = {name: ours.get(fold(name), name) for name in incoming.criteria if name not in base.criteria}
+    names = {name: our_name for name, our_name in names.items() if our_name not in (name, *incoming.criteria)}
+    if not names:
+        return incoming, []
+    criteria = {names.get(name, name): replace(c, name=names.get(name, name)) for name, c in incoming.criteria.items()}
+    ratings = incoming.ratings.assign(criterion=incoming.ratings["criterion"].cat.rename_categories(names))
+    lines = [f"{name} is the dataset's {our_name}" for name, our_name in names.items()]
+    return replace(incoming, criteria=criteria, ratings=ratings), lines
 
 
 def _example(dataset: Dataset) -> str:
@@ -176,6 +205,13 @@ def _on_our_scales(base: Dataset, incoming: Dataset, facts: pd.DataFrame) -> tup
         off = rows[off_scale(score[rows], ours)]
         declared = [] if values else [*theirs.values, *(end for end in (theirs.low, theirs.high) if end is not None)]
         _check_same_scale(name, ours, np.append(score[rows], declared), len(off) * 2 > len(rows))
+        kept = np.delete(score[rows], np.searchsorted(rows, off))
+        ends = ours.ends
+        if not ours.levels and ends and len(np.unique(kept)) > 1 and np.ptp(kept) < NARROW * (ends[1] - ends[0]):
+            lines.append(
+                f"{name}: incoming scores lie between {kept.min():g} and {kept.max():g} of {ends[0]:g} to {ends[1]:g}; "
+                f'if their scale is another, say it (`ranges="{name}=0-1"`) or move them (`shifts`)'
+            )
         if len(off):
             shown = first_few([f"{value:g}" for value in np.unique(score[off])])
             lines.append(f"{name}: {len(off)} scores between two levels count as missing answers: {shown}")

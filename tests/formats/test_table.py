@@ -245,3 +245,26 @@ def test_half_a_character_is_replaced_wherever_it_stands(texts: dict[str, object
 def test_half_a_character_in_messages_of_a_csv(tmp_path: Path) -> None:
     pd.DataFrame({"rater": ["a", "b"], "score": 1, "messages": json.dumps(TURNS)}).to_csv(tmp_path / "t.csv")
     assert next(iter(metal.read(tmp_path / "t.csv").outputs.values())).text == "ab \ufffd"
+
+
+def test_texts_that_differ_in_blanks_or_unicode_form_are_one_output() -> None:
+    texts = ["caf\u00e9  au lait", "cafe\u0301 au\u00a0lait ", "tea"]
+    data = metal.read(pd.DataFrame({"text": texts, "rater": ["a", "b", "a"], "score": [1, 2, 1]}))
+    assert [output.text in texts[:2] for output in data.outputs.values()] == [True, False]
+    assert "text: 1 text like another but for blanks or Unicode form, written alike" in data.report
+    assert any(line.startswith("no source column: ") for line in data.report)
+
+
+def test_what_is_no_table_is_said_in_one_line(tmp_path: Path) -> None:
+    for ending, remedy in ((".xls", "Save it as .xlsx or CSV"), (".zip", "Unpack it")):
+        (tmp_path / f"t{ending}").write_bytes(b"PK")
+        with pytest.raises(MetalError, match=f"files are not read. {remedy}"):
+            metal.read(tmp_path / f"t{ending}")
+    (tmp_path / "summeval.jsonl").write_text('{"item": "i", "expert_annotations": [{"fluency": 3}]}\n')
+    with pytest.raises(MetalError, match="column 'expert_annotations' holds lists or objects"):
+        metal.read(tmp_path / "summeval.jsonl")
+
+
+def test_a_rater_of_kind_model_is_a_judge() -> None:
+    frame = pd.DataFrame({"id": ["a", "a"], "rater": ["Ann", "Otto"], "kind": ["Human", "Model"], "score": [1, 2]})
+    assert {name: rater.kind for name, rater in metal.read(frame).raters.items()} == {"Ann": "human", "Otto": "llm"}

@@ -7,6 +7,7 @@ options. Work is done on whole columns: a million rows take seconds.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -21,7 +22,7 @@ from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_option
 from metal.data.languages import find_language
 from metal.data.ratings import FRAME, row_of, tidy_facts
 from metal.data.records import KINDS, Output, Rater, Source
-from metal.data.tables.cells import as_names, as_numbers, as_texts, conversation, digest, turn_by_turn, turns_of
+from metal.data.tables.cells import BLANKS, as_names, as_numbers, as_texts, conversation, digest, turn_by_turn, turns_of
 from metal.data.tables.files import read_frame
 from metal.data.tables.names import METRIC, MODEL
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
@@ -213,13 +214,25 @@ def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
     if not texts:
         remedy = 'Name one with `columns={"output": COLUMN}`'
         raise DataError(where, "no column for the output or its source", remedy)
-    for role, of in (("source", texts[:1]), ("output", texts)):
+    for role in texts:
+        spelled = as_texts(tidy[role])
+        keys = {t: " ".join(unicodedata.normalize("NFC", t).strip(BLANKS).split()) for t in spelled.cat.categories}
+        first = {key: text for text, key in reversed(keys.items())}
+        if len(first) < len(keys):
+            tidy[role] = as_texts(spelled.map({text: first[key] for text, key in keys.items()}))
+            differ = plural(len(keys) - len(first), "text")
+            notes.append(f"{role}: {differ} like another but for blanks or Unicode form, written alike")
+    for role, of in (("source", [role for role in texts if role == "source_text"]), ("output", texts)):
+        if not of:
+            continue  # the text of the output alone: said where sources are missing
         columns = [as_texts(tidy[text]).astype(object).fillna("") for text in of]
         key = columns[0] if len(columns) == 1 else columns[0] + "\0" + columns[1]
         if role == "output":
             key = key + "\0" + tidy["generator"].astype(str)
         tidy[role] = key.map({text: digest(text) for text in key.unique()})
-    notes.append(f"no column for ids: sources and outputs are told apart by {' and '.join(texts)}")
+    notes.append(
+        f"no column for ids: {'sources and ' * ('source_text' in texts)}outputs are told apart by {' and '.join(texts)}"
+    )
 
 
 def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
@@ -247,6 +260,7 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
     replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
     for name, given_kind, given_group in sorted(_first_rows(tidy, "rater", "kind", "group")):
         kind: Any = _matching(name, options.get("kinds") or {}) or given_kind.strip().lower()
+        kind = "llm" if kind == "model" else kind
         if kind not in (*KINDS, ""):
             raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
         if not kind:

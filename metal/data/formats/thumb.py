@@ -116,5 +116,5 @@ def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
 FORMAT = Format(
     "THumB 1.0 JSONL: people's ratings of CNNDM summaries or MSCOCO captions",
     read,
-    marks=(("*.jsonl", ("expert_annotations",)), ("*.jsonl", ('"human_score"', '"Inc"', '"Con"'))),
+    marks=(("*.jsonl", ('"SYS"', "expert_annotations")), ("*.jsonl", ('"human_score"', '"Inc"', '"Con"'))),
 )

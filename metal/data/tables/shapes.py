@@ -183,7 +183,7 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         if repeats and frame[roles["output"]].nunique() == len(frame):
             del roles["output"]  # a number of the row
     for role, misfit in (
-        ("kind", lambda column: not {fold(kind) for kind in as_texts(column).cat.categories} & {*KINDS}),
+        ("kind", lambda column: not {fold(kind) for kind in as_texts(column).cat.categories} & {*KINDS, "model"}),
         ("confidence", lambda column: no_probability(as_numbers(column)).any()),
     ):
         if role in roles and role not in named and misfit(frame[roles[role]]):
@@ -256,6 +256,9 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
     raters = "score" not in roles or all(RATER.fullmatch(column) or MODEL.search(column) for column in columns)
     if "rater" not in roles and len(columns) > 1 and raters:
         return [_with_comment(place, frame) for place in _grid(columns)]
+    nested = [c for c in frame if {*map(type, frame[c].dropna().head(1))} & {list, dict} and c not in taken]
+    if nested:
+        raise DataError(where, f"column {nested[0]!r} holds lists or objects", "Write a row for each rating in it")
     missing = next(role for role in ("rater", "score") if role not in roles)
     remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
     if missing == "score":
