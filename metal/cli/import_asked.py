@@ -56,16 +56,17 @@ def ask_about(
     return [*first, *_typed(options), *_typed(later)]
 
 
-def prompt(question: str, **settings: Any) -> Any:
-    """What somebody types. Raises UsageError where nobody does."""
+NOBODY = "`ask=True` asks in a terminal, and nothing was typed; leave it out, or give options"
+
+
+def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
+    """What somebody types. Raises UsageError where nobody does, with what to do instead."""
     try:
         return click.prompt(console.clean(question), **settings)
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        raise UsageError(
-            "`ask=True` asks in a terminal, and nothing was typed; leave it out, or give options"
-        ) from None
+        raise UsageError(instead) from None
 
 
 def _read(path: Path, format: str, options: dict[str, Any]) -> tuple[Draft, Dataset]:

@@ -69,7 +69,7 @@ def verbs(command: click.Command = command_line, words: tuple[str, ...] = ()) ->
     return {words: command}
 
 
-ONLY_TYPED = {("completion",)}
+ONLY_TYPED = {("completion",), ("init",)}
 NAMES = {("import",): "read", ("annotate", "html"): "annotate_export"}
 
 
