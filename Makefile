@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-services check shots bench clean
+.PHONY: help demo test test-services check docs shots bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -36,6 +36,11 @@ check: .venv/ready  ## lint and types
 test: check  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# The site's own pages, then those that METAL makes: the gallery's page has the commands.
+docs: .venv/ready  ## the documents as a site, in site/
+	$(BIN)/zensical build --strict --clean
+	sed -n '/^```bash/,/^```/{/^```/d;p}' docs/gallery.md | PATH="$(CURDIR)/$(BIN):$$PATH" sh -e >/dev/null
+
 # Label Studio wants other versions of what METAL needs, so that it lives beside.
 .services/bin/label-studio:
 ifdef UV
@@ -65,4 +70,4 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.growth --calls 1000
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .services build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .services .cache site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

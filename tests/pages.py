@@ -4,7 +4,7 @@
   stands for anything. A command with nothing below it has to succeed.
 - bash: every line is a command that has to succeed.
 - python: one program a page, run in the folder; where it has `>>> `, what is printed is compared.
-- a block with title="NAME" is a file of that name; every other block (sh, text, toml, ...) is only shown.
+- a block with title="NAME" is a file of that name; every other block (sh, py, text, ...) is only shown.
 
 `<!-- has: datasets/demo, pariksha -->` puts copies of datasets, or of the published data, in the folder. Models
 are a local server's.

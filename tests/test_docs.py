@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,8 @@ import pytest
 from tests import pages
 
 DOCS = pages.ROOT / "docs"
+# The guide is run by tests/test_guide.py, in prepared folders.
+OTHERS = [path for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "guide" and path.name != "gallery.md"]
 
 
 def _page(path: Path) -> object:
@@ -16,7 +22,7 @@ def _page(path: Path) -> object:
     return pytest.param(path, marks=marks, id=str(path.relative_to(DOCS)))
 
 
-@pytest.mark.parametrize("page", [_page(path) for path in sorted(DOCS.rglob("*.md"))])
+@pytest.mark.parametrize("page", [_page(path) for path in OTHERS])
 def test_page(page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     published = request.node.get_closest_marker("reference")
     reference = request.getfixturevalue("reference") if published else None
@@ -47,3 +53,24 @@ def test_what_is_true_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         + "```python\nx = 1\n```\n1. Indented\n\n    ```python\n    >>> x + 1\n    2\n    ```\n"
     )
     assert pages.run(page, tmp_path, None, monkeypatch)["x"] == 1
+
+
+def test_the_gallery_has_what_it_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages.run(DOCS / "gallery.md", tmp_path, None, monkeypatch)
+    linked = re.findall(r'href="([^"]+)"', (DOCS / "gallery.md").read_text(encoding="utf-8"))
+    assert len(linked) == len({path for path in linked if (tmp_path / "site" / path).is_file()}) > 3
+
+
+def test_the_site_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
+    """Every link is right, every page is in the navigation, and no page loads anything from elsewhere."""
+    pytest.importorskip("zensical", reason="zensical is not installed: make test installs it")
+    shutil.copytree(DOCS, tmp_path / "docs")
+    shutil.copy(pages.ROOT / "mkdocs.yml", tmp_path)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert not built.returncode, re.sub(r"\x1b\[[\d;]*m", "", built.stdout + built.stderr)
+    navigation = re.findall(r"[\w/-]+\.md", (pages.ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert sorted(navigation) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+    for path in (tmp_path / "site").rglob("*.html"):
+        loads = r'<(?:script|img|link|iframe)[^>]+(?:src|href)="(?:https?:)?//[^"]+'
+        assert not re.findall(loads, path.read_text(encoding="utf-8")), path.name

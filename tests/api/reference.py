@@ -1,0 +1,155 @@
+"""docs/reference/, made from the code. `python -m tests.api.test_reference` writes it anew."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from click.testing import CliRunner
+
+import metal
+from metal import cli, errors
+from metal.api.options import options_of
+from metal.data import dataset, records
+from metal.runs import judges_run
+from metal.runs.audit_run import AuditRun
+from metal.runs.board_run import BoardRun
+from metal.runs.columns import Column
+from metal.runs.design_run import DesignRun
+from metal.runs.leaderboard_run import LeaderboardRun
+from metal.runs.monitor_run import MonitorRun
+from metal.runs.run import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+RUNS: tuple[type[Run], ...] = (AuditRun, BoardRun, MonitorRun, LeaderboardRun, DesignRun)
+
+
+def pages() -> dict[str, str]:
+    """The text of each page, by its name."""
+    made = {"verbs": _verbs(), "python": _python(), "tables": _tables(), "files": _files(), "errors": _errors()}
+    return {f"{name}.md": "\n\n".join(parts) + "\n" for name, parts in made.items()}
+
+
+def verbs(command: click.Command = cli.metal, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], click.Command]:
+    """Every command by its words, groups among them."""
+    found = {words: command}
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context := click.Context(command)):
+            child = command.get_command(context, name)
+            assert child
+            found |= verbs(child, (*words, name))
+    return found
+
+
+def _verbs() -> Iterator[str]:
+    yield "# Verbs and options"
+    for words, command in verbs().items():
+        every = "--help-all" if any("--help-all" in each.opts for each in command.params) else "--help"
+        said = CliRunner().invoke(
+            cli.metal, [*words, every], prog_name="metal", env={"COLUMNS": "80"}, terminal_width=80
+        )
+        assert not said.exit_code, said.output
+        yield f"## {' '.join(('metal', *words))}"
+        yield f"```text\n{said.output.strip()}\n```"
+
+
+def _python() -> Iterator[str]:
+    yield "# Python"
+    yield "All of it is in `metal`. What a [verb](verbs.md) does is a function of the same name."
+    for name in sorted(metal.__all__, key=lambda name: (not inspect.isfunction(getattr(metal, name)), name)):
+        value = getattr(metal, name)
+        yield f"## {name}"
+        if inspect.isfunction(value):
+            yield f"```py\n{_signature(value)}\n```"
+        yield _prose(inspect.getdoc(value) or "")
+        if inspect.isclass(value):
+            yield from _members(value)
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    signature = inspect.signature(function)
+    kinds = {name: inspect.formatannotation(kind) for name, (kind, _, _) in options_of(function).items()}
+    parts: list[str] = []
+    for name, each in signature.parameters.items():
+        if each.kind is each.KEYWORD_ONLY and not {part[0] for part in parts} & {"*"}:
+            parts.append("*")
+        default = getattr(each.default, "__name__", repr(each.default))
+        shown = "" if each.default is each.empty else f" = {default}"
+        parts.append(f"{'*' * (each.kind is each.VAR_POSITIONAL)}{name}: {kinds.get(name, each.annotation)}{shown}")
+    inside = "".join(f"    {part},\n" for part in parts)
+    text = f"{function.__name__}(\n{inside}) -> {signature.return_annotation}"
+    return re.sub(r"(collections\.abc|typing|pathlib|metal\.api\.\w+)\.", "", text)
+
+
+def _prose(text: str) -> str:
+    """A docstring as Markdown: options are a list, and what stands as it is stands as it is."""
+    options = re.sub(r"^ {4}(\w+): ", r"- `\1`: ", text.replace("\nOptions:\n", "\nOptions:\n\n"), flags=re.MULTILINE)
+    return re.sub(r"\x08\n(.*?)(?=\n\n|\Z)", r"```text\n\1\n```", options, flags=re.DOTALL)
+
+
+def _members(value: type) -> Iterator[str]:
+    lines = [f"- `{field.name}`: `{field.type}`" for field in fields(value)] if is_dataclass(value) else []
+    for name, member in vars(value).items():
+        text = inspect.getdoc(member)
+        if not name.startswith("_") and text and not isinstance(member, str | int | tuple):
+            call = "()" if inspect.isfunction(member) else ""
+            lines.append(f"- `{name}{call}`: {' '.join(text.split(chr(10) * 2)[0].split())}")
+    if lines:
+        yield "\n".join(lines)
+
+
+def _tables() -> Iterator[str]:
+    yield "# Tables"
+    yield (
+        "Each table of a run stands in `tables/` as CSV, JSON and Parquet. *On the page*: its heading there; *better*: "
+        "which end is. An empty figure is undefined, for the reason in `undefined`; `_low` and `_high` are the ends of "
+        "its 95% interval. `items` counts what a figure is computed from, `dropped` what was left out, and why."
+    )
+    for run in RUNS:
+        yield f"## metal {run.command}"
+        for table, columns in {**run.described, **run.optional}.items():
+            yield f"### {run.command}: {table}"
+            rows = "\n".join(map(_column, columns)) or "| as in METAL's paper | | |"
+            yield f"| column | on the page | better |\n|---|---|---|\n{rows}"
+
+
+def _column(column: Column) -> str:
+    ends = f", `{column.name}_low`, `{column.name}_high`" if column.interval else ""
+    return f"| `{column.name}`{ends} | {column.title} | {column.direction} |"
+
+
+def _files() -> Iterator[str]:
+    yield "# Files"
+    yield "## A dataset folder"
+    summary, table = (inspect.getdoc(dataset) or "").split("\n\n", 1)
+    yield summary
+    yield f"```text\n{table}\n```"
+    for kind in (records.Source, records.Output, records.Rater, records.Rating, records.Criterion, records.Scale):
+        yield f"### {kind.__name__}"
+        yield inspect.getdoc(kind) or ""
+        yield "\n".join(f"- `{field.name}`: `{field.type}`" for field in fields(kind))
+    yield "### dataset.toml"
+    yield "That of `datasets/demo`:"
+    yield f"```toml\n{(ROOT / 'datasets/demo/dataset.toml').read_text(encoding='utf-8').strip()}\n```"
+    yield "## Run folders"
+    modules = [*map(inspect.getmodule, RUNS), judges_run]
+    yield "\n".join(f"- {' '.join((inspect.getdoc(module) or '').split(chr(10) * 2)[0].split())}" for module in modules)
+    yield "## Formats of others"
+    rows = "\n".join(f"| `{name}` | {what} |" for name, what in metal.formats().items())
+    yield f"| format | what it is |\n|---|---|\n{rows}"
+
+
+def _errors() -> Iterator[str]:
+    yield "# Errors and exit codes"
+    yield (inspect.getdoc(errors) or "").split("\n\n", 1)[1]
+    yield inspect.getdoc(cli.main) or ""
+    for name, value in vars(errors).items():
+        if inspect.isclass(value) and issubclass(value, errors.MetalError):
+            yield f"## {name}"
+            yield f"A `{value.__base__.__name__}`. {inspect.getdoc(value)}"

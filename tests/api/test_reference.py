@@ -1,0 +1,18 @@
+"""docs/reference/ is what the code says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api import reference
+
+
+@pytest.mark.parametrize("page", reference.pages())
+def test_the_reference_is_of_the_code(page: str) -> None:
+    """The API changes only on purpose. Then: python -m tests.api.test_reference writes the pages anew."""
+    assert reference.pages()[page] == (reference.REFERENCE / page).read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name, text in reference.pages().items():
+        (reference.REFERENCE / name).write_text(text, encoding="utf-8")
