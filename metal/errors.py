@@ -46,6 +46,15 @@ class UnknownOrder(DataError):
         super().__init__(where, problem, remedy)
 
 
+class NoColumn(DataError):
+    """A table has no column for a role. role: which. columns: those there are."""
+
+    def __init__(self, where: object, role: str, columns: Iterable[str], problem: str, remedy: str) -> None:
+        self.role = role
+        self.columns = tuple(columns)
+        super().__init__(where, problem, remedy)
+
+
 class UnknownName(MetalError):
     """A name that does not exist; the message shows the nearest ones that do."""
 

@@ -54,7 +54,7 @@ def read_and_say(data: Path) -> Dataset | Path:
     click.echo(console.clean(f"Read {data} as:"), err=True)
     for note in notes:
         click.echo(textwrap.fill(console.clean(note), WIDTH, initial_indent="  ", subsequent_indent="    "), err=True)
-    click.echo(console.clean(f"To change it: metal import {data} -i"), err=True)
+    click.echo(console.clean(f"These are options of metal import. To change it: metal import {data} -i"), err=True)
     return dataset
 
 

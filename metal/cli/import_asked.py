@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
-from metal.errors import MetalError, UnknownOrder, UsageError
+from metal.errors import MetalError, NoColumn, UnknownOrder, UsageError
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -70,13 +70,19 @@ def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
 
 
 def _read(path: Path, format: str, options: dict[str, Any]) -> tuple[Draft, Dataset]:
-    """The table as read with the options, to which the orders of words are added that had to be asked for."""
+    """The table as read with the options, with the columns and orders of words that had to be asked for."""
     from metal.api.read import draft_of
 
     while True:
         try:
             draft = draft_of(path, format, options)
             return draft, draft.assemble(path)
+        except NoColumn as missing:
+            if not missing.columns:
+                raise
+            console.say(f"{missing.where}: {missing.problem}")
+            column = prompt(f"Column of the {missing.role}", type=click.Choice(missing.columns))
+            _add(options, {"columns": {missing.role: column}})
         except UnknownOrder as unknown:
             console.say(f"{unknown.where}: {unknown.problem}")
             question = f"{unknown.criterion}: worst to best as A<B<C, or nominal"

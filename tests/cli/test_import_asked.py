@@ -83,6 +83,16 @@ def test_enter_takes_what_was_guessed_and_nobody_there_is_an_error(metal: Metal,
     assert "give --out for a new dataset" in metal.refused("import", "ratings.csv")
 
 
+def test_columns_that_nothing_names_are_asked_for(metal: Metal, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("what,who said,mark\nx,Ann,good\ny,Ann,bad\nx,Bo,bad\n")
+    answers = ["who", "who said", "what", *[""] * 5]
+    done = metal("import", "t.csv", "-i", "--out", "new", typed="\n".join(answers) + "\n")
+    dataset = library.read(tmp_path / "new")
+    assert (set(dataset.raters), set(dataset.outputs)) == ({"Ann", "Bo"}, {"x", "y"})
+    assert dataset.ratings["score"].tolist() == [1, 0, 0]
+    assert {"rater=who said", "output=what"} <= set(printed(done.out))
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_explicit_options_read_every_shape_alike(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SHAPES[shape](random_ratings(1), tmp_path / shape)

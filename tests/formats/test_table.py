@@ -268,3 +268,31 @@ def test_what_is_no_table_is_said_in_one_line(tmp_path: Path) -> None:
 def test_a_rater_of_kind_model_is_a_judge() -> None:
     frame = pd.DataFrame({"id": ["a", "a"], "rater": ["Ann", "Otto"], "kind": ["Human", "Model"], "score": [1, 2]})
     assert {name: rater.kind for name, rater in metal.read(frame).raters.items()} == {"Ann": "human", "Otto": "llm"}
+
+
+@pytest.mark.parametrize("buttons", [False, True])
+def test_a_batch_of_mechanical_turk_as_exported(buttons: bool, tmp_path: Path) -> None:
+    scores = [3, 1, 2, 2, 1, 3]
+    frame = pd.DataFrame({"HITId": list("hhhiii"), "WorkerId": list("AB" * 3), "MaxAssignments": 3, "Reward": "$0.05"})
+    frame["AssignmentStatus"] = ["Rejected", *["Approved"] * 5]
+    frame = frame.assign(WorkTimeInSeconds=range(6), LifetimeApprovalRate="100% (5/5)", Approve="", Reject="")
+    frame["Input.source_id"], frame["Input.source"] = "s1", "Where is it?"
+    frame["Input.system"], frame["Input.output"] = list("xyyzzx"), list("pqqrrp")
+    if buttons:
+        for level in (1, 2, 3):
+            frame[f"Answer.fluency.{level}"] = [score == level for score in scores]
+    else:
+        frame["Answer.fluency"] = scores
+    frame.to_csv(tmp_path / "Batch_1.csv", index=False)
+    data = metal.read(tmp_path / "Batch_1.csv")
+    assert "Mechanical Turk: 1 of 6 assignments were rejected and are left out" in data.report
+    assert data.ratings["criterion"].unique().tolist() == ["fluency"]
+    assert data.ratings["score"].tolist() == scores[1:]
+    assert {output.output: output.text for output in data.outputs.values()} == {"s1/x": "p", "s1/y": "q", "s1/z": "r"}
+    assert data.sources["s1"].text == "Where is it?"
+
+
+def test_two_outputs_in_a_row_are_refused() -> None:
+    row = {"prompt": "p", "gpt_output": "a", "llama_output": "b", "gpt_score": 1, "llama_score": 2, "annotator": "A"}
+    with pytest.raises(MetalError, match="several outputs in a row: gpt_output, llama_output"):
+        metal.read(pd.DataFrame([row, row | {"gpt_score": 2}]))

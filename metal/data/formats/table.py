@@ -24,13 +24,14 @@ from metal.data.ratings import FRAME, row_of, tidy_facts
 from metal.data.records import KINDS, Output, Rater, Source
 from metal.data.tables.cells import BLANKS, as_names, as_numbers, as_texts, conversation, digest, turn_by_turn, turns_of
 from metal.data.tables.files import read_frame
+from metal.data.tables.mturk import without_administration
 from metal.data.tables.names import METRIC, MODEL
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import TableColumns, columns_of, tidy_frame
 from metal.data.text import first_few, plural
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, NoColumn, UnknownName, UsageError
 
 UNKNOWN_LANGUAGE = "und"  # BCP 47: undetermined
 WORDS = "am an as be id is it ml my no or os so to"  # ends of file names that are also codes of languages
@@ -86,6 +87,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     """
     notes: list[str] = list(frame.attrs.get("notes", ()))
     frame = frame.rename(columns=str).reset_index(drop=True)
+    frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, where)
     if tidy.empty:
         raise DataError(where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating")
@@ -94,7 +96,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         notes.append("no column for the rater: all choices are by one, 'people' (`columns`)")
     if "rater" not in tidy:
         remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
-        raise DataError(where, "no column for the rater", remedy)
+        raise NoColumn(where, "rater", tidy.attrs["columns"].unread, "no column for the rater", remedy)
     _split_conversations(tidy, notes)
     if "winner" in tidy or "first_text" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
@@ -213,7 +215,8 @@ def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
     texts = [role for role in ("source_text", "text") if role in tidy]
     if not texts:
         remedy = 'Name one with `columns={"output": COLUMN}`'
-        raise DataError(where, "no column for the output or its source", remedy)
+        problem = "no column for the output or its source"
+        raise NoColumn(where, "output", tidy.attrs["columns"].unread, problem, remedy)
     for role in texts:
         spelled = as_texts(tidy[role])
         keys = {t: " ".join(unicodedata.normalize("NFC", t).strip(BLANKS).split()) for t in spelled.cat.categories}

@@ -17,10 +17,11 @@ from pandas.api.types import is_numeric_dtype, union_categoricals
 from metal.data.ratings import no_probability
 from metal.data.records import KINDS
 from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, order_of, read_answers
+from metal.data.tables.mturk import asked
 from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, NO_ANSWERS, RATER, plain
 from metal.data.tables.pairs import are_winners
 from metal.data.text import first_few
-from metal.errors import DataError, UsageError
+from metal.errors import DataError, NoColumn, UsageError
 
 STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
 _TEMPLATE = re.compile(r"\{(rater|criterion)\}")
@@ -130,7 +131,7 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
             raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
         if column not in frame:
             raise DataError(where, f"no column {column!r}", columns_of(frame))
-    by_name = {plain(column): column for column in frame.columns}
+    by_name = {plain(asked(column)): column for column in frame.columns}
     for role, guesses in GUESSES.items():
         if role in roles or (wide and role == "score"):
             continue
@@ -166,6 +167,11 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     anew is no output where texts repeat.
     """
     named = options.get("columns") or {}
+    for role, text_role, known_by in (("source", "source_text", "source_id"), ("output", "text", "system")):
+        mturk = roles.get(role) == f"Input.{role}" and f"Input.{known_by}" in frame
+        if mturk and role not in named and text_role not in roles:
+            roles[text_role] = roles.pop(role)
+            roles |= {"source": "Input.source_id"} if role == "source" else {}
 
     def long_texts(role: str) -> bool:
         texts = as_texts(frame[roles[role]]).cat.categories.tolist()
@@ -242,7 +248,7 @@ def _with_comment(place: AnswerColumn, frame: pd.DataFrame) -> AnswerColumn:
 
 def _without_end(column: str) -> str:
     """`ling_rating` -> `ling`; a name that is nothing else stays."""
-    return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", column, flags=re.IGNORECASE)
+    return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
 
 
 def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) -> list[AnswerColumn]:
@@ -250,6 +256,7 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
     taken = set(roles.values())
     columns = [column for column in frame.columns if column not in taken and _holds_answers(frame[column])]
     if "rater" in roles and columns and ("criterion" not in roles or len(columns) == 1):
+        _check_one_output(frame, columns, where)
         names = ["" if "criterion" in roles else _without_end(column) for column in columns]
         places = [AnswerColumn(column, criterion=name) for column, name in zip(columns, names, strict=True)]
         return [_with_comment(place, frame) for place in places]
@@ -263,7 +270,21 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
     remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
     if missing == "score":
         remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
-    raise DataError(where, f"no column for the {missing}", remedy)
+    free = [column for column in frame.columns if column not in taken]
+    raise NoColumn(where, missing, free, f"no column for the {missing}", remedy)
+
+
+def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
+    """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score, llama_output, ..."""
+    texts = [
+        column
+        for stem in map(_without_end, columns)
+        for column in frame.columns
+        if column not in columns and fold(column) in {f"{fold(stem)} {word}" for word in (*GUESSES["text"], "output")}
+    ]
+    if len(texts) > 1:
+        remedy = "Write a row for each, with columns generator, text and score"
+        raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
 
 
 def _holds_answers(column: pd.Series) -> bool:
