@@ -27,7 +27,7 @@ _NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not
 _OUT_OF = (
     r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
 )
-_OUT_OF_ELSEWHERE = r"\s+(?:sur|из|من|kati\s+ya)\s+"
+_OUT_OF_ELSEWHERE = r"\s+(?:sur|von|из|من|kati\s+ya)\s+"
 _TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_NUMBER_WORD})"
 _OUT_OF_TOP = rf"(?:(?:{_OUT_OF}|{_OUT_OF_ELSEWHERE}){_TOP})?+"
 _GIVEN_TOP = rf"(?:\s+(?:out\s+of\s+{_NUMBER}|\([^()\n]{{1,40}}\))(?=\s*[:=]))?"  # Score out of 5: 4
@@ -46,16 +46,14 @@ _GIVE = (
 _GET = (
     r"(?:choose\s+option|gets|got|receive[sd]|earn(?:s|ed)|say|go\s+with|"
     r"(?:settl|round|lower|rais|reduc|drop|fall)\p{L}*(?:\s+(?:it|up|down))?\s+(?:on|to|at)|"
-    r"(?:(?:it|this)(?:['’]s|\s+is)|but)(?=\s+an?\b))"
+    r"(?:(?:it|this)(?:['’]s|\s+is)|but)(?=\s+an?\b)|this\s+one)"
 )
 _JUDGED = r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance|coherence|consistency)"
 _LINK = (
     r"(?:\s*[:=：→]\s*|\s+[-\N{EN DASH}\N{EM DASH}]\s+|,\s+(?=around|about|perhaps|maybe)|"
     r"\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
 )
-_PRAISE = (
-    r"(?:(?:an?|perfect|full|solid|around|about|approximately|roughly|perhaps|maybe|only|just)\s+)*"  # `a perfect 5`
-)
+_PRAISE = r"(?:(?:an?|perfect|full|solid|around|about|approximately|roughly|perhaps|maybe|only|just|but)\s+)*"
 _OPENING_MARKS = r"[\"'*_`(\[\s~≈$]*"
 _CLOSING_MARKS = r"[\"'*_`)\]]*"
 # Up to twelve words between a noun and its score; none of them compares the score with another.
@@ -68,6 +66,8 @@ _NEGATION = r"\b(?:not|cannot|never|\p{L}+n['’]t)\s+"
 # Not followed by what it counts: it gives 4 examples.
 _COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since|here|overall|due|given|but|not)\p{L})"
 
+_THINGS = r"(?:claim|fact|sentence|statement|detail|word|name|item|question|error|mistake|issue|problem|case|line)s?"
+_COUNTED = rf"[ \t]+(?:(?:key|main|of\s+the|the)\s+)?{_THINGS}\b"  # 4 out of 5 claims
 _GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade|put|place|lean|estimate)"
 _CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
 
@@ -76,7 +76,7 @@ _OF_TOP_BEFORE = r"(?:\s+üzerinden|\s+में\s+से|\s*এর\s+মধ্�
 _BARE = rf"(?P<n>(?<![\d.,/-]){_DIGITS}(?![.,/:%]?\d|{_OF_TOP_BEFORE}){_NOTHING_MORE})"
 _NOUN_ELSEWHERE = (
     r"(?:\b(?:une|la|ma)\s+note|\bnote(?=\s+(?:finale|globale))|оценк\p{L}|балл\p{L}*|\bpuan\p{L}*|स्कोर|अंक|স্কোর|"
-    r"নম্বর|الدرجة|درجة|التقييم|评分|得分|分数|分(?=\s*[:：])|打|スコア|評価|点数|\balama)"
+    r"নম্বর|الدرجة|درجة|التقييم|评分|得分|分数|分(?=\s*[:：])|打|スコア|評価|点数|점수|\balama|\bbewertung)"
 )
 _FINAL_ELSEWHERE = (
     r"(?P<final>finale|globale|итогов\p{L}+|общ\p{L}+|nihai|toplam|genel|अंतिम|চূড়ান্ত|النهائي\p{L}?|最终|最終|综合|総合|总|"
@@ -101,11 +101,11 @@ FORMS = tuple(
             rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
             rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}",
         ),
-        # Overall: 4 | Final evaluation: 4 | Average: 4
+        # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4
         (
             FINAL,
-            rf"\b(?:final|overall|average)\b(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*"
-            rf"{_OPENING_MARKS}{_SCORE}{_OUT_OF_TOP}",
+            rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
+            rf"(?:\s+\p{{L}}+)?\s+{_JUDGED}\s+){_OPENING_MARKS}{_SCORE}{_OUT_OF_TOP}(?!{_COUNTED})",
         ),
         # I would give it a 4 | it deserves a 4
         (
@@ -123,7 +123,7 @@ FORMS = tuple(
             rf"{_COUNTS_NOTHING}",
         ),
         # 4 out of 5 | 4/5
-        (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d)"),
+        (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
         # 4 stars | Four stars
         (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"),
         # <score>4</score> | \boxed{{4}} | [RESULT] 4
@@ -150,7 +150,8 @@ FORMS = tuple(
         # ... therefore it is irrelevant (1). | ... as a whole. 4
         (
             TIED,
-            rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\n[^\w\n-]{{0,9}}+){_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
+            rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)"
+            rf"{_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
         ),
         # the same of a line
         (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
@@ -160,13 +161,33 @@ FORMS = tuple(
 )
 PERCENT = regex.compile(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
 IN_BRACKETS = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
-# Just before a score that is another's or that somebody else speaks of: the previous summary got | it says "Score: 5"
-OF_ANOTHER = regex.compile(
-    r"\b(?:reference|previous|last|other|another|human|initially|says|asks|orders|claims|tells|demands|contains|"
-    r"includes|instructs|instruction)\b"
-    r"(?:(?:[^\w.!?;\n]+(?!(?:I|my|so|but)\b|(?<=,\s)this\b)[\p{L}'’]+){0,6}[^\w.!?;]*|[^\n\"“”]{0,40}[\"“][^\n\"”]*)\Z",
-    regex.I,
+QUOTATION = regex.compile(
+    r"(?<=[\s(\[:,*_\N{EM DASH}])(?<![.!?\n]\s?)"
+    r"(?:[\"“„][^\"“”„\n]+[\"”“]|«[^«»\n]+»|[‘'](?=\w)(?:[^'‘’\n]|['’](?=\w)){1,200}['’](?!\w))"
 )
+_SOMEBODY = (
+    rf"(?:(?:(?:previous|last|other|another)\s+(?:one|rater|judge|reviewer|version|system|{_JUDGED})|human(?:\s+\p{{L}}+)?|"
+    rf"reference(?:\s+{_JUDGED})?)(?:['’]s|\s+(?:{_GIVE}|{_GET}|has|had|was|an?|would|might|could|scored?)\b)|initially|"
+    r"says|states|asks|asked\s+me|orders|claims(?=\s+(?:that|to|it|the|an?)\b)|tells|demands|instructs|wants|tries|"
+    r"attempts|(?<!\b(?:that|which)\s)(?:contains|includes))"
+)
+# Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
+# got | it says: Score: 5 | gives the hotel | it could have been | if it was shorter, it would get
+BORROWED = regex.compile(
+    rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if|(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
+    rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{_JUDGED}\b)\p{{L}}+|if\s+(?!I\b|forced)[^.!?;\n]+,\s[^.!?;,\n]*\b(?:would|could))\b"
+    r"(?:[\s:\"“‘'(*]+(?!(?:I|my|so|but|which|this)\b|and\b(?!\s+(?:give|rate|score|answer|assign|award|return|say)\b))"
+    r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
+)
+# Just after a score that is hypothetical or asked about: (would be 5) if it was shorter | (Score: 5)?
+DOUBTED = regex.compile(
+    r"(?i)(?<=\b(?:would|could|might)\b[^.!?;\n]{0,80})[^\w.!?;\n]*(?:\p{L}+\s+){0,3}?(?<!\b(?:even|as)\s)(?:if|unless)\b"
+    r"(?!\s+(?:I|forced)\b)|\s*(?:\p{L}+\s*)?[\"'*_]*\?",
+)
+# Just after a number: (Good)
+NAMED = regex.compile(rf"(?im){_OUT_OF_TOP}[*_\s]*[(=:][\s\"'*_]*(?P<label>\p{{L}}[\p{{L}}\s-]*)[\"'*_]*\s*(?:[).;]|$)")
+REFUSAL = regex.compile(r"\W*(?:I\s+)?(?:refuse|decline|cannot|can['’]t|unable|n/?a|none|no)\b", regex.I)
+REASONING = regex.compile(r"<(reasoning|explanation|justification|rationale|analysis)>.*?</\1>", regex.I | regex.S)
 # ★★★☆☆ | ★★★½
 STARS = regex.compile(
     rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"  # after no number: 3 ⭐
@@ -186,8 +207,9 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
         rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
         rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
         rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，।]|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s))"
-        rf"|<\w{{1,20}}>\s?{label}\s?</"
-        rf"|(?P<bold>\*\*{label}\*\*|{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
+        rf"|<\w{{1,20}}>\s?{label}\s?</|\bno[,:]\s+{label}[.!]?\s*\Z"
+        rf"|(?P<bold>\*\*{label}\*\*|\b(?:it|{_JUDGED})\s+is\s+(?<!{_NEGATION}[^.!?\n]{{0,60}}){label}[.!\"*]*\s*\Z|"
+        rf"{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
         regex.I | regex.M,
     )
 
@@ -218,7 +240,7 @@ NO_VERDICTS = tuple(
         # a score of 5 would need ... | 0 being the worst | to score a 5 | a score 5 is reserved for ...
         rf"\b(?:scores?|rating)\s+(?:of\s+)?(?:an?\s+)?{_NUMBER}\s+(?:would|impl(?:y|ies)|requires?|needs?|allows?|means|stands|"
         r"(?:is|was)\s+(?:for|reserved|given|not))\b",
-        rf"(?<![\d.]){_NUMBER}\s+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
+        rf"(?<![\d.]){_NUMBER}[ \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
         rf"\bto\s+score\s+(?:an?\s+)?{_NUMBER}\b",
         # on a scale from 1 to 5 | (1-5)
         r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
@@ -231,8 +253,11 @@ NO_VERDICTS = tuple(
         r"to\s+(?:get|reach|earn|achieve|make\s+it)|closer\s+to|"
         r"higher\s+(?:score|rating|evaluation)(?:,|\s+such\s+as|\s+more\s+like|\s+of|\s+around){0,3}|"
         r"(?:revised|improved|corrected)\b(?:\s+\p{L}+){0,3}:)"
-        r"(?:\s+(?:it|this|that|quite|be|rate|rated|score|scored|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|rating|of|as|"
+        r"(?:\s+(?:it|this|that|quite|overall|final|be|rate|rated|score|scored|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|rating|of|as|"
         rf"to|get|at|reach)){{0,8}}+\s+[\"'(]?{_NUMBER}(?:{_OUT_OF}{_NUMBER})?",
+        # Errors: 4 | Error code: 4 | Assistant A: 4
+        rf"\b{_THINGS}(?:\s+(?:code|count|found))?\s*[:=]\s*{_NUMBER}",
+        rf"\b(?:assistant|model|system|response|candidate|translation|summary)\s+[A-C]\s*:\s*{_NUMBER}(?:{_OUT_OF}{_NUMBER})?",
         # 2 January 2026 | January 2, 2026
         rf"\b\d{{1,2}}\s+(?:of\s+)?{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}\b(?!\s*/)",
         # deducted 1 point

@@ -3,9 +3,9 @@
 Whatever a reply gives as a verdict has a rank: a JSON object that opens or closes the reply; a `final` or `overall`
 score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`, `4 out of 5`, `Four stars`),
 a number that opens or closes the reply; an object amid prose or in a line of it, which may be a quotation; others
-(`this gets 2`), and another's (`the reference has a score of 5`). The last of the highest rank counts. What only looks
-like a verdict (the scale itself, negations, points taken off, dates) is blanked out first. A number off the scale is
-not a verdict and is never clipped; an object without a valid score is the answer "no score".
+(`this gets 2`). The last of the highest rank counts. A borrowed one (quoted, hypothetical, somebody else's) never does;
+what only looks like a verdict (the scale itself, negations, points taken off, dates) is blanked out first. A number off
+the scale is not a verdict and is never clipped; an object without a valid score is the answer "no score".
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say t
 OFF_SCALE = "off the scale"
 
 SCORE_KEYS = (
+    "revised_score",
     "final_score",
     "overall_score",
     "score",
@@ -47,8 +48,8 @@ _BLANKS = regex.compile(r"\s{3,}+")
 class ReplyVerdict:
     """What a reply says. A score of None has its reason; wavering: another valid verdict of the reply differs.
 
-    The other one is of the same rank or a higher one; but for a final score, any that is tied to a word of judging, or
-    in a JSON object.
+    The other one, borrowed or not, is of the same rank or a higher one, tied to a word of judging, or in a JSON object;
+    before a final score only another final one counts, since scores of single aspects stand there.
     """
 
     score: float | None
@@ -58,11 +59,12 @@ class ReplyVerdict:
 
 
 class _Evidence(NamedTuple):
-    """Something given as a verdict. score: None for an object without one."""
+    """Something given as a verdict. score: None for an object without one; borrowed: it does not count."""
 
     rank: int
     place: int
     score: float | None
+    borrowed: bool = False
 
 
 def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = None) -> ReplyVerdict:
@@ -89,27 +91,29 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
         if not (isinstance(value, str) and _PLACEHOLDER.match(value)):
             line = prose.rfind("\n", 0, max(0, place - 1)) + 1
             amid = bool(words) and words[0] < place and line <= words[-1]
-            quoted = amid or forms.OF_ANOTHER.search(prose, max(0, place - 200), place)
-            rank = forms.QUOTED if quoted else forms.STRUCTURED
-            evidence.append(_Evidence(rank, place, _number_of_field(value, scale, letters)))
+            borrowed = forms.BORROWED.search(prose, max(0, place - 200), place) is not None
+            rank = forms.QUOTED if amid or borrowed else forms.STRUCTURED
+            beside = [verdict_alone(str(fields.get(key, "")), scale, letters) for key in ("label", "verdict", "rating")]
+            scores = [*beside, _number_of_field(value, scale, letters)]
+            evidence += [_Evidence(rank, place, score, borrowed) for score in scores]
     justification = next((reason for _, fields in reversed(objects) if (reason := justification_in(fields))), "")
     return _weighed(evidence, scale, justification if objects else shorter)
 
 
 def _weighed(evidence: Sequence[_Evidence], scale: Scale, justification: str) -> ReplyVerdict:
     """The last valid score of the highest rank, or why there is none."""
-    highest = max((given.rank for given in evidence), default=forms.ASIDE)
-    valid = [
-        (given.rank, given.place, given.score)
-        for given in evidence
-        if given.score is not None and scale.allows(given.score)
-    ]
-    rank, _, score = max(reversed(valid), key=lambda given: given[:2], default=(forms.ASIDE, 0, 0.0))
-    if valid and rank == highest:
-        least = highest if highest == forms.FINAL else min(highest, forms.QUOTED)
-        rivals = {other for rank, _, other in valid if rank >= least}
-        return ReplyVerdict(score + 0.0, "", justification, wavering=len(rivals) > 1)
-    off_scale = any(given.score is not None for given in evidence if given.rank == highest)
+    highest = max((given.rank for given in evidence if not given.borrowed), default=forms.ASIDE)
+    valid = [given for given in evidence if given.score is not None and scale.allows(given.score)]
+    if own := [given for given in valid if given.rank == highest and not given.borrowed]:
+        last = max(reversed(own), key=lambda given: given.place)
+        rivals = {
+            given.score
+            for given in valid
+            if given.rank >= min(highest, forms.QUOTED)
+            and (highest != forms.FINAL or given.rank >= highest or given.borrowed or given.place > last.place)
+        }
+        return ReplyVerdict(last.score or 0.0, "", justification, wavering=len(rivals) > 1)
+    off_scale = any(given.score is not None for given in evidence if given.rank == highest and not given.borrowed)
     return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
 
 
@@ -144,8 +148,11 @@ def _number_of_field(value: object, scale: Scale, letters: Mapping[str, float] |
     alone = verdict_alone(value.strip(), scale, letters)
     if alone is not None:
         return alone
-    if evidence := list(evidence_in(value, scale, letters)):
-        return max(evidence).score
+    if forms.REFUSAL.match(value):
+        return None
+    if own := [given for given in evidence_in(value, scale, letters) if not given.borrowed]:
+        best = max(own)
+        return None if any(given.rank == best.rank and given.score != best.score for given in own) else best.score
     leading = forms.LEADING_NUMBER.match(value)
     return read_number(leading["n"]) if leading else None
 
@@ -157,16 +164,21 @@ LONGEST_END = 50_000  # characters at either end of a reply that are read
 
 def evidence_in(text: str, scale: Scale, letters: Mapping[str, float] | None) -> Iterator[_Evidence]:
     """All that a text gives as a verdict; not all of it need be on the scale."""
+    text = forms.REASONING.sub(lambda match: "\n" * len(match[0]), text)
     numbered = len({"1", "2"} & {match["place"] for match in forms.ITEM.finditer(text)}) == 2
     for pattern in (*forms.NO_VERDICTS, *([forms.ITEM] if numbered else [])):
         text = _without(pattern, text)
     if scale.high == 100:
         text = _without(forms.PERCENT, text)
-    yield from _numbers_in(text, scale)
-    yield from _labels_in(text, scale)
-    if letters:
-        for match in forms.letter_pattern(tuple(letters)).finditer(text):
-            yield _Evidence(forms.TIED, match.start("letter"), letters[match["letter"]])
+    unquoted = _without(forms.QUOTATION, text)
+    for rank, match, group, score in (*_numbers_in(text, scale), *_labels_in(text, scale, letters or {})):
+        place = match.start(group)
+        borrowed = (
+            unquoted[match.start()] != text[match.start()]
+            or forms.BORROWED.search(text, max(0, place - 200), place)
+            or forms.DOUBTED.match(text, match.end())
+        )
+        yield _Evidence(rank, place, score, bool(borrowed))
 
 
 def _without(pattern: Any, text: str) -> str:
@@ -214,8 +226,11 @@ def finite(value: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _numbers_in(text: str, scale: Scale) -> Iterator[_Evidence]:
-    """Each number that is given as a verdict, unless it is out of another scale's top."""
+_Found = tuple[int, Any, str | int, float]  # the rank, the match, the group that holds the score, the score
+
+
+def _numbers_in(text: str, scale: Scale) -> Iterator[_Found]:
+    """Each number that is given as a verdict, unless it is out of another scale's top; and the label beside it."""
     tops = {max(scale.values)} if scale.levels else {scale.high} if scale.high is not None else set()
     for rank, form in forms.FORMS:
         for match in form.finditer(text, overlapped=True):
@@ -223,27 +238,27 @@ def _numbers_in(text: str, scale: Scale) -> Iterator[_Evidence]:
             top = groups.get("top")
             if number is None or (top and tops and read_number(top) not in tops):
                 continue
-            begin, place = max(0, match.start() - 200), match.start("n")
-            if rank != forms.FINAL and (
-                forms.IN_BRACKETS.search(text, begin, match.start()) or forms.OF_ANOTHER.search(text, begin, place)
-            ):
-                yield _Evidence(forms.OTHER if rank == forms.TIED else forms.ASIDE, place, number)
+            if rank != forms.FINAL and forms.IN_BRACKETS.search(text, max(0, match.start() - 200), match.start()):
+                found = forms.OTHER if rank == forms.TIED else forms.ASIDE
             else:
-                yield _Evidence(forms.FINAL if groups.get("final") else rank, place, number)
+                found = forms.FINAL if groups.get("final") else rank
+            named = forms.NAMED.match(text, match.end("n"))
+            if named and (beside := verdict_alone(named["label"], scale, None)) is not None:
+                yield found, match, "n", beside
+            yield found, match, "n", number
     for match in forms.STARS.finditer(text):
-        yield _Evidence(forms.TIED, match.start(), len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0))
+        yield forms.TIED, match, 0, len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0)
 
 
-def _labels_in(text: str, scale: Scale) -> Iterator[_Evidence]:
-    """Each label of the scale that is given as a verdict."""
+def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterator[_Found]:
+    """Each label of the scale and each letter that is given as a verdict."""
+    if letters:
+        for match in forms.letter_pattern(tuple(letters)).finditer(text):
+            yield forms.TIED, match, "letter", letters[match["letter"]]
     labels = {level.label.casefold(): level.value for level in scale.levels if read_number(level.label) is None}
     if not labels:
         return
     for match in forms.label_pattern(tuple(labels)).finditer(text):
         value = labels.get(match["label"].casefold())  # letters can match that do not fold alike
         if value is not None:
-            yield _Evidence(
-                forms.FINAL if match["final"] else forms.OTHER if match["bold"] else forms.TIED,
-                match.start("label"),
-                value,
-            )
+            yield forms.FINAL if match["final"] else forms.OTHER if match["bold"] else forms.TIED, match, "label", value
