@@ -239,13 +239,13 @@ def _numbers_in(text: str, scale: Scale) -> Iterator[_Found]:
             if number is None or (top and tops and read_number(top) not in tops):
                 continue
             if rank != forms.FINAL and forms.IN_BRACKETS.search(text, max(0, match.start() - 200), match.start()):
-                found = forms.OTHER if rank == forms.TIED else forms.ASIDE
+                ranked = forms.OTHER if rank == forms.TIED else forms.ASIDE
             else:
-                found = forms.FINAL if groups.get("final") else rank
+                ranked = forms.FINAL if groups.get("final") else rank
             named = forms.NAMED.match(text, match.end("n"))
             if named and (beside := verdict_alone(named["label"], scale, None)) is not None:
-                yield found, match, "n", beside
-            yield found, match, "n", number
+                yield ranked, match, "n", beside
+            yield ranked, match, "n", number
     for match in forms.STARS.finditer(text):
         yield forms.TIED, match, 0, len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0)
 
