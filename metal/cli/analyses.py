@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isnan
@@ -14,9 +13,10 @@ import click
 import metal
 from metal.cli.flags import command_named, in_flags
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, FORCE, Verb, WithDefault, verb
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
+from metal.data.text import plural, without_isolates
 from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
 from metal.show.terminal.console import WIDTH
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from metal.data.dataset import Dataset
 
+MOST_LINES = 4  # of how a table was read, between the first line and the last
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
     "The question counts behind the paper's table (WMT21) were not published; here they are geometric, so that "
@@ -37,9 +38,10 @@ NOTES = (
 )
 
 
-def read_and_say(data: Path) -> Dataset | Path:
+def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
     """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise; the path
-    itself where it is a dataset folder, or nothing.
+    itself where it is a dataset folder, or nothing. verbose: every remark on how it was read; None where the verb
+    has no such option.
     """
     if not data.exists() or (data / "dataset.toml").is_file():
         return data
@@ -50,11 +52,18 @@ def read_and_say(data: Path) -> Dataset | Path:
     except MetalError as error:  # what remedies name are options of import
         remedied = in_flags(str(error), command_named(["import"], root), root)
         raise UsageError(f"{remedied}; options are those of `metal import {data}`") from None
-    notes = (in_flags(note, command_named(["import"], root), root) for note in dataset.report)
-    click.echo(console.clean(f"Read {data} as:"), err=True)
-    for note in notes:
-        click.echo(textwrap.fill(console.clean(note), WIDTH, initial_indent="  ", subsequent_indent="    "), err=True)
-    click.echo(console.clean(f"These are options of metal import. To change it: metal import {data} -i"), err=True)
+    notes = [console.clean(in_flags(note, command_named(["import"], root), root)) for note in dataset.report]
+    remarks: list[str] = []
+    for place, note in enumerate(notes):
+        room = MOST_LINES - len(remarks) - (place < len(notes) - 1)
+        lines = console.folded(note, WIDTH - 2, room if place == 0 and not verbose else None)
+        if len(lines) > room and not verbose:
+            where = "metal import" if verbose is None else "-v"
+            remarks.append(f"and {plural(len(notes) - place, 'more remark')}: {where}")
+            break
+        remarks += lines
+    last = console.clean(f"These are options of metal import. To change it: metal import {data} -i")
+    click.echo("\n".join([console.clean(f"Read {data} as:"), *(f"  {line}" for line in remarks), last]), err=True)
     return dataset
 
 
@@ -80,48 +89,67 @@ def analysis(
     more: str = "",
     examples: str = "",
 ) -> Verb:
-    """The command of an analysis: what the public function returns is saved and shown, or printed as JSON.
+    """The command of an analysis: what the public function returns is saved and shown, or printed as JSON or Markdown.
 
     ending: of the default run folder's name. doing: what the progress bar says. files: what the run folder holds.
     about: what JSON says of a run beside its tables. more, examples: as in `verb`.
     """
 
-    @verb(function, out_option(f"runs/DATASET{ending}"), *parameters, AS_JSON, FORCE, more=more, examples=examples)
+    @verb(
+        function,
+        out_option(f"runs/DATASET{ending}"),
+        *parameters,
+        VERBOSE,
+        AS_JSON,
+        AS_MARKDOWN,
+        FORCE,
+        more=more,
+        examples=examples,
+    )
     def command(
         data: Path,
         ratings: tuple[Path, ...],
         out: Path | None,
+        verbose: bool,
         as_json: bool,
+        as_markdown: bool,
         force: bool,
         by: tuple[str, ...] | str = (),
         **options: Any,
     ) -> None:
         from metal.runs.parts import command_of, made_from
-        from metal.show.pages import screen
+        from metal.show.markdown import markdown
+        from metal.show.pages import headline, screen
 
+        if as_json and as_markdown:
+            raise UsageError("--json or --markdown, not both")
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, ending)
         again = command_of(out) == function.__name__.replace("_", " ")
         check_new(out, force=force or again)
-        given = read_and_say(data)
+        given = read_and_say(data, verbose)
         if again and not (force or made_from(out, given)):
             raise UsageError(f"{out} is a run of other data; give another `out`, or `force=True` to replace it")
         with console.progress(doing) as advance:
             run = function(given, *ratings, progress=advance, **options)
         run.save(out, force=force or again)
         if as_json:
-            described = {"signature": run.signature, "run": str(out), **about(run), "warnings": run.warnings}
-            print_json(described | run.tables)
+            described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
+            print_json(described | {**about(run), "warnings": run.warnings} | run.tables)
+            return
+        if as_markdown:
+            click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)
             return
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
             console.say(
                 f"{data} cannot be written, or changed meanwhile: this version and its ensembles are in {out} only"
             )
-        for part in screen(run, by):
+        for part in screen(run, by, verbose=verbose):
             console.show(part)
         console.say(f"Report: {out / 'report.html'}", wrap=False)
-        console.say(f"Written to {out}: {files}", wrap=False)
+        if verbose:
+            console.say(f"Written to {out}: {files}", wrap=False)
 
     return command
 
@@ -129,7 +157,9 @@ def analysis(
 @verb(metal.demo, out_option("metal-demo"), FORCE)
 def demo(out: Path | None, force: bool) -> None:
     from metal.runs.parts import made_from
-    from metal.show.audit.page import verdict_table
+    from metal.show.audit.brief import brief
+    from metal.show.pages import headline
+    from metal.show.view import Paragraph
 
     out = out or Path("metal-demo")
     with console.progress("auditing") as advance:
@@ -137,8 +167,8 @@ def demo(out: Path | None, force: bool) -> None:
     for name, run in audits.items():
         again = (out / name / "run.toml").is_file() and made_from(out / name, Path(run.data["path"]))
         run.save(out / name, force=force or again)
-        table = replace(verdict_table(run), title=run.data["title"])
-        console.show(table if name == "demo" else replace(table, notes=()))  # the words are explained once
+        console.show(Paragraph(headline(run), strong=True))
+        console.show(replace(next(brief(run)), title=run.data["title"]))
         console.say(f"Report: {out / name / 'report.html'}", wrap=False)
     console.say("Next, your own: metal audit RATINGS.csv")
 

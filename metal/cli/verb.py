@@ -61,7 +61,11 @@ def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
 
 
 FORCE = Flag(["--force"], rare=True, is_flag=True, help="Replace the folder given with --out.")
-_AT_THE_END = (AS_JSON, FORCE)
+VERBOSE = click.Option(["-v", "--verbose"], is_flag=True, help="Print all tables, reasons and warnings.")
+AS_MARKDOWN = Flag(
+    ["--markdown", "as_markdown"], rare=True, is_flag=True, help="Print Markdown, as for a pull request."
+)
+_AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
 _ALL = "metal.help_all"
 _HELP_ALL = click.Option(
     ["--help-all"],

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from jinja2 import Environment
@@ -19,8 +19,10 @@ from metal.data.escaping import csv_text, environment, policy, source
 from metal.data.text import count, name, printable_sentence
 from metal.runs.run import Run
 from metal.show import svg
-from metal.show.view import Chart, Screen, TableView
+from metal.show.parts import to_go_on
+from metal.show.view import Chart, Paragraph, Screen, TableView
 
+MOST_ROWS = 15  # of a table on a screen
 LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 
 
@@ -113,9 +115,10 @@ class Kind:
     """How the page of one kind of run is made.
 
     package: its module `answer` has the first screen (`headline`, `lead`, `scope`, `cards`), `words` has `facts` and
-    `definitions`; `page` has `charts` and `tables` (all of them in the
-    page's order, also for files of their own), `content` (what the template shows besides), `screen`, and where CSV
-    files are not all that the page carries for its script, `pack` as `pack_csv`. brand: what kind of page it is.
+    `definitions`; `page` has `charts` and `tables` (all of them in the page's order, also for files of their own),
+    `content` (what the template shows besides), `screen` (all that a terminal shows), `brief` (what it shows first,
+    where that is not the first of these tables), and where CSV files are not all that the page carries for its script,
+    `pack` as `pack_csv`. brand: what kind of page it is.
     """
 
     package: str
@@ -185,10 +188,21 @@ def tables(run: Run) -> list[TableView]:
     return shown
 
 
-def screen(run: Run, by: Sequence[str] = ()) -> Screen:
-    """What a terminal shows, in its order. by: slices that are shown as well (language, criterion, generator)."""
-    parts: Screen = _module(run).screen(run, by)
-    return parts
+def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen:
+    """What a terminal shows, in its order: the answer, what it rests on, what to beware of, what to do next.
+
+    by: slices that are shown as well (language, criterion, generator). verbose: all tables and warnings.
+    """
+    yield Paragraph(headline(run), strong=True)
+    module = _module(run)
+    if verbose or by:
+        yield from module.screen(run, by)
+        return
+    every = (part for part in module.screen(run, by) if isinstance(part, TableView))
+    for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
+        yield table if table.turns else table.first(MOST_ROWS)
+    yield Paragraph("")
+    yield from to_go_on(run, list(_module(run, "answer").cards(run)))
 
 
 def settings_in_words(run: Run) -> str:

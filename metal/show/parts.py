@@ -11,7 +11,7 @@ from metal.data.text import UNDEFINED, count, known, listed, name, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, code, spoken
-from metal.show.view import Cell, Paragraph, TableView
+from metal.show.view import Cell, Paragraph, Remark, TableView
 
 MOST_COLUMNS = 40  # of a map
 MOST_WARNINGS = 20
@@ -170,6 +170,17 @@ class Heat:
 def main_language_map(maps: Iterable[TableView]) -> TableView | None:
     """The map of languages on the main criterion, where there is one."""
     return next((view for view in maps if view.name == "map_languages"), None)
+
+
+def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
+    """The first remark of a page and the last, what to do next, each with its command; the first warning."""
+    for remark in [*remarks[:1], *remarks[1:][-1:]]:
+        yield Paragraph(f"{remark.title}: {remark.words}")
+        if remark.command:
+            yield Paragraph(f"  {remark.command}", copied=True)
+    if run.warnings:
+        more = f", the first of {len(run.warnings):,} (-v)" if len(run.warnings) > 1 else ""
+        yield Paragraph(f"warning{more}: {run.warnings[0]}", cut=True)
 
 
 def closing(run: Run) -> Iterator[Paragraph]:

@@ -35,7 +35,8 @@ class TableView:
     """A table as it is shown. The first `heads` columns name the row.
 
     source: the run's table it comes from, offered as CSV. signature: of that table.
-    notes: what to know, one line each, with the reasons for undefined figures.
+    notes: what to know, one line each, with the reasons for undefined figures. turns: rows and columns may change
+    places where it would not fit.
     """
 
     name: str
@@ -46,6 +47,7 @@ class TableView:
     signature: str = ""
     heads: int = 1
     notes: tuple[str, ...] = ()
+    turns: bool = False
 
     @classmethod
     def of(
@@ -61,6 +63,7 @@ class TableView:
         notes: Iterable[str] = (),
         most: int | None = None,
         total: int = 0,
+        turns: bool = False,
     ) -> Self:
         """A view of the run's table `source`, signed; of numbers under a chart, which bear no signature, without run.
 
@@ -68,8 +71,14 @@ class TableView:
         """
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature = run.signature_of(source) if run else ""
-        every = cls(name or source, title, tuple(columns), shown, source, signature, heads, tuple(notes))
+        every = cls(name or source, title, tuple(columns), shown, source, signature, heads, tuple(notes), turns)
         return every if most is None else every.first(most, total)
+
+    def turned(self) -> Self:
+        """The table with its first column as headings, and its headings as the first column."""
+        columns = (self.columns[0], *(row[0].text for row in self.rows))
+        rows = zip(map(Cell, self.columns[1:]), *(row[1:] for row in self.rows), strict=True)
+        return replace(self, columns=columns, rows=tuple(rows))
 
     def first(self, most: int, total: int = 0) -> Self:
         """The first rows of a long table, which says so. total: as in `of`."""
@@ -140,12 +149,16 @@ class Chart:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph on a screen. strong: a headline; soft: a remark; copied: a path or command, which is not wrapped."""
+    """A paragraph on a screen.
+
+    strong: a headline; soft: a remark; copied: a path or command, which is not wrapped; cut: to one line.
+    """
 
     text: str
     strong: bool = False
     soft: bool = False
     copied: bool = False
+    cut: bool = False
 
 
 Screen = Iterator[TableView | Paragraph]

@@ -27,7 +27,19 @@ from tests.llm_server import LlmServer
 ROOT = Path(__file__).resolve().parents[2]
 API = Path(__file__).with_name("public_api.txt")
 # Options of the command line alone: where results go and how they are printed.
-OF_THE_COMMAND_LINE = {"out", "force", "as_json", "by", "ask", "open_it", "labels", "list_formats", "help"}
+OF_THE_COMMAND_LINE = {
+    "as_markdown",
+    "verbose",
+    "out",
+    "force",
+    "as_json",
+    "by",
+    "ask",
+    "open_it",
+    "labels",
+    "list_formats",
+    "help",
+}
 
 
 def functions() -> dict[str, Callable[..., Any]]:

@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def board(folder: Path, *arguments: str) -> str:
-    return metal("billboard", "small", "--bootstrap", "200", "--permutations", "200", *arguments, cwd=folder).out
+    return metal("billboard", "small", "--bootstrap", "200", "--permutations", "200", "-v", *arguments, cwd=folder).out
 
 
 def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:

@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a judges' run and an audit of the demo, and what that printed."""
     folder = tmp_path_factory.mktemp("runs")
     metal("judge", DEMO, "--judge", "majority,random", "--judge", "lexical", "--out", "judges", cwd=folder)
-    done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "200", cwd=folder)
+    done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "200", "-v", cwd=folder)
     (folder / "audit.txt").write_text(done.out, encoding="utf-8")
     return folder
 
@@ -82,6 +82,8 @@ def test_run_toml_repeats_the_run(runs: Path) -> None:
 def test_json_can_be_piped(runs: Path) -> None:
     options = "--out json --resamples 100 -l sw -c task_quality --json"
     audited = json.loads(metal("audit", DEMO, "judges", *options.split(), cwd=runs).out)
+    assert audited["headline"].startswith("Whether any of the 3 judges")
+    metal("audit", DEMO, *options.split(), "--markdown", cwd=runs, expect=2)
     assert {row["language"] for row in audited["verdicts"]} == {"sw"}
     low = audited["judges"][0]["kappa_quadratic_low"]
     assert low is None or isinstance(low, float)  # not NaN, which is no JSON
@@ -195,7 +197,7 @@ def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
     assert "no ratings in it" in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).err
     (tmp_path / "real.csv").write_text("item,language,annotator,rating\ni,en,A1,0.5\n")
     metal("import", "table", "real.csv", "--out", "d", cwd=tmp_path)
-    assert "No judges in the data" in metal("audit", "d", cwd=tmp_path).out
+    assert "no judge took part" in metal("audit", "d", cwd=tmp_path).out
 
 
 def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.cli.small_board import Commands
 from tests.planning.studies import BINARY, LIKERT, study
 
 NAMES = ("costs", "curves", "designs", "needs", "populations", "raters")
-QUICK = ("--rounds", "100", "--width", "0.3", "--margin", "0.3", "--keep", "0.3")
+QUICK = ("--rounds", "100", "--width", "0.3", "--margin", "0.3", "--keep", "0.3", "-v")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_lines_fit_a_terminal(metal: Commands) -> None:
 
 def test_json(metal: Commands) -> None:
     whole = metal.json("design", "one", "--out", "run", *QUICK)
-    assert set(whole) == {"signature", "run", "warnings", *NAMES}
+    assert set(whole) == {"headline", "signature", "run", "warnings", *NAMES}
     multi = [row for row in whole["designs"] if row["labelling"] == "multilabelling"]
     assert {row["sd"] for row in multi} == {None}
 

@@ -27,7 +27,7 @@ from tests.cli.small_board import Commands
 from tests.genie.people import METAL, TOP, always_best, careful, examined, fill_csv, metal, save
 from tests.llm_server import LlmServer
 
-QUICK = ("--bootstrap", "100")
+QUICK = ("--bootstrap", "100", "-v")
 NOISY = ["en-2", "sw-1"]
 
 
@@ -78,7 +78,7 @@ def test_json_and_run_folder_say_the_same(sim: Commands) -> None:
     assert (about["command"], about["signature"]) == ("monitor", whole["signature"])
     names = {"raters", "workers", "mixtures", "questions", "behaviour", "agreement", "panels", "exclusions", "rounds"}
     assert {path.stem for path in (run / "tables").iterdir()} == names
-    assert names | {"signature", "run", "warnings"} == set(whole)
+    assert names | {"headline", "signature", "run", "warnings"} == set(whole)
     assert [row["rater"] for row in whole["raters"]] == list(table(run, "raters")["rater"])
     assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
     assert {row["rater"] for row in whole["exclusions"]} == set(NOISY)

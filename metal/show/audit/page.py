@@ -14,6 +14,7 @@ from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show.audit import disagreements, judges, people, verdicts
+from metal.show.audit.brief import brief as brief
 from metal.show.pages import Payload
 from metal.show.parts import closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView

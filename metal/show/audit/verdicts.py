@@ -56,12 +56,14 @@ LINE = 8.0, 92.0  # where a constant answer and a person stand on the line of a 
 class VerdictCell:
     """A verdict on a judge in a language on a criterion.
 
-    style: its look, a key of WORDS. figure: what stands below. bar: low, value and high on a cell's line; None where
-    the share kept is not known. reason: the whole sentence; place: its anchor on the page.
+    style: its look, a key of WORDS. kept: what stands below; figure: the same with the number of items. bar: low, value
+    and high on a cell's line; None where the share kept is not known. reason: the whole sentence; place: its anchor on
+    the page.
     """
 
     row: Row
     style: str
+    kept: str
     figure: str
     bar: tuple[float, float, float] | None
     reason: str
@@ -71,6 +73,11 @@ class VerdictCell:
     def sign(self) -> str:
         """Tells the verdict without its colour."""
         return SIGNS[self.row["verdict"]][0]
+
+    @property
+    def words(self) -> str:
+        """The verdict as it is said where there is room."""
+        return WORDS[self.style]
 
     @property
     def word(self) -> str:
@@ -143,21 +150,20 @@ def _cell(row: Row, criterion: Criterion, place: str) -> VerdictCell:
     where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
     reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
     style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
-    return VerdictCell(row, style, _figure(row), _bar(row), reason, place)
+    kept, items = _kept(row), plural(int(row["items"]), "item")
+    parts = (items, kept) if row["verdict"] in (DISAGREE, UNDECIDED) else (kept, items)
+    return VerdictCell(row, style, kept, " · ".join(filter(None, parts)), _bar(row), reason, place)
 
 
-def _figure(row: Row) -> str:
-    """What the judge keeps, or how far above a constant it is, and on how many items."""
-    items = plural(int(row["items"]), "item")
+def _kept(row: Row) -> str:
+    """What the judge keeps, or where it stands to a constant; or else how many items are needed."""
     if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
-        needed = f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else ""
-        return " · ".join(filter(None, [items, needed]))
-    kept = f"keeps {percent(row['share_kept'])}" if known(row["share_kept"]) else ""
-    if not kept and row["above_constant"] > 0:
-        kept = f"{figure(row['above_constant'])} above a constant"
-    elif not kept or row["share_kept"] < 0:
-        kept = "below a constant as given" if row["verdict"] == INFORMATIVE else "below a constant"
-    return f"{kept} · {items}"
+        return f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else ""
+    if known(row["share_kept"]) and row["share_kept"] >= 0:
+        return f"keeps {percent(row['share_kept'])}"
+    if not known(row["share_kept"]) and row["above_constant"] > 0:
+        return f"{figure(row['above_constant'])} above a constant"
+    return "below a constant as given" if row["verdict"] == INFORMATIVE else "below a constant"
 
 
 def _bar(row: Row) -> tuple[float, float, float] | None:

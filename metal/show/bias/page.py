@@ -10,10 +10,9 @@ from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, interval, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
-from metal.show.bias.answer import headline
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.parts import closing, reasons
-from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, Section, TableView
+from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 
 LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), "cannot say": (7, "cannot say")}
 MOST_CHARTS = 12
@@ -108,7 +107,6 @@ def content(run: BiasRun) -> dict[str, Any]:
 
 
 def screen(run: BiasRun, by: Sequence[str] = ()) -> Screen:
-    """The headline, the leans, the warnings."""
-    yield Paragraph(headline(run), strong=True)
+    """The leans, the warnings."""
     yield lean_table(run)
     yield from closing(run)

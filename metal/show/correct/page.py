@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.runs.correct_run import CorrectRun
-from metal.show.correct.answer import headline
 from metal.show.parts import closing, reasons
-from metal.show.view import Chart, Paragraph, Screen, Section, TableView
+from metal.show.view import Chart, Screen, Section, TableView
 
 MOST_ROWS = 60
 EXPLAINED = "Shares of the scale, 0 its low end and 1 its high end; 95% intervals over sources."
@@ -40,7 +39,6 @@ def content(run: CorrectRun) -> dict[str, Any]:
 
 
 def screen(run: CorrectRun, by: Sequence[str] = ()) -> Screen:
-    """The headline, the means, the warnings."""
-    yield Paragraph(headline(run), strong=True)
+    """The means, the warnings."""
     yield tables(run)[0]
     yield from closing(run)

@@ -94,7 +94,7 @@ def answer_table(run: DesignRun) -> TableView:
         items = Cell(f"{count(row['items_needed'])} items", f"{count(row['items_now'])} now")
         rows.append([name(aim, 200), items, f"x {plural(int(row['raters']), 'person', 'people')}", hours, price])
     columns = ("what for", "items", "people", "hours", "price")
-    return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS)
+    return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True)
 
 
 def cards(run: DesignRun) -> Iterator[Remark]:

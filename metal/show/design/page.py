@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metal.auditing.verdict import AS_GOOD, INFORMATIVE
@@ -73,9 +73,8 @@ def content(run: DesignRun) -> dict[str, Any]:
     """What the template shows."""
     labels, curves = label_parts(run), curve_parts(run)
     designs, stability, raters = (table.first(MOST_ROWS) for table in _of_labels(run))
-    buy = answer_table(run)
     return {
-        "answer": buy if buy.rows else costs_table(run),
+        "answer": next(brief(run)),
         "needs": [table.first(MOST_ROWS) for table in _needs(run) if table.rows],
         "curves": curves[:MOST_CHARTS],
         "curves_left": len(curves[MOST_CHARTS:]),
@@ -86,6 +85,12 @@ def content(run: DesignRun) -> dict[str, Any]:
         "stability": stability,
         "raters": raters,
     }
+
+
+def brief(run: DesignRun) -> Iterator[TableView]:
+    """What to buy; where nothing is, what each language needs."""
+    buy = answer_table(run)
+    yield buy if buy.rows else costs_table(run)
 
 
 def screen(run: DesignRun, by: Sequence[str] = ()) -> Screen:

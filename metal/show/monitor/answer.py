@@ -123,7 +123,7 @@ def answer_table(run: MonitorRun) -> TableView:
     rows += [_row(run, row) for row in worst_first(run)]
     columns = ("who", "what stands out", "what to do")
     title = "Who stands out, the worst first"
-    return TableView.of(run, "behaviour", title, columns, rows, name="answer", most=MOST_ROWS)
+    return TableView.of(run, "behaviour", title, columns, rows, name="answer", most=MOST_ROWS, turns=True)
 
 
 def _row(run: MonitorRun, row: Row) -> list[Cell | str]:

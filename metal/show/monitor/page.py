@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +32,11 @@ def content(run: MonitorRun) -> dict[str, Any]:
     """What the template shows."""
     table = answer_table(run)
     return {"answer": table if table.rows else None, "sections": sections(run)}
+
+
+def brief(run: MonitorRun) -> Iterator[TableView]:
+    """Who stands out, and how."""
+    yield answer_table(run)
 
 
 def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:

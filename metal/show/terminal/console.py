@@ -1,4 +1,4 @@
-"""What people see in a terminal: plain when piped, 80 columns unless the terminal is wider, hostile text tamed."""
+"""What people see in a terminal: plain when piped, as wide as the terminal or COLUMNS, hostile text tamed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from metal.data.text import without_isolates
 
@@ -17,25 +18,36 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-    from metal.show.view import Paragraph, TableView
+    from metal.show.view import Cell, Paragraph, TableView
 
-WIDTH = 80
+WIDTH = 80  # where nothing is known of the terminal
+LEAST_WIDTH, MOST_WIDTH = 40, 200
+TEXT_WIDTH = 120  # longer lines of text are hard to read
 NAME_WIDTH = 30
 wording: Callable[[str], str] = str  # the command line puts messages into its own words
 LEAST_NAME = 8
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
+# Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without them.
+STYLES = {
+    "strong": "bold",
+    "good": "bold green",
+    "once": "green",
+    "some": "cyan",
+    "none": "yellow",
+    "split": "magenta",
+    "open": "dim",
+}
 
 
 @lru_cache(maxsize=1)
 def console() -> Console:
-    """The console of standard output, 80 columns where it is no terminal."""
+    """The console of standard output, as wide as COLUMNS or the terminal says."""
     from rich.console import Console
 
-    if not sys.stdout.isatty():
-        return Console(width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
-    width = max(40, min(shutil.get_terminal_size().columns, 120))
-    return Console(width=width, highlight=False, markup=False, emoji=False)
+    width = max(LEAST_WIDTH, min(shutil.get_terminal_size((WIDTH, 24)).columns, MOST_WIDTH))
+    colors: Literal["auto"] | None = "auto" if sys.stdout.isatty() else None
+    return Console(width=width, color_system=colors, highlight=False, markup=False, emoji=False)
 
 
 def clean(text: object) -> str:
@@ -46,16 +58,24 @@ def clean(text: object) -> str:
     )
 
 
-def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True) -> None:
-    """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures)."""
+def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, most: int | None = None) -> None:
+    """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures).
+
+    most: lines; what is longer is cut.
+    """
     from rich.text import Text
 
     style = "bold" if bold else "dim" if dim else ""
     out = console()
     text = clean(wording(text))
-    lines = textwrap.wrap(text, out.width, subsequent_indent="  ") if wrap else [text]
+    lines = folded(text, min(out.width, TEXT_WIDTH), most) if wrap else [text]
     for line in lines or [""]:
         out.print(Text(line, style=style), soft_wrap=True)
+
+
+def folded(text: str, width: int, most: int | None = None) -> list[str]:
+    """The lines of a paragraph with a hanging indent, `most` at most."""
+    return textwrap.wrap(text, width, subsequent_indent="  ", max_lines=most, placeholder=" ...")
 
 
 def warn(messages: Iterable[str], *, more: str = "") -> None:
@@ -75,22 +95,61 @@ def show(part: TableView | Paragraph) -> None:
     from metal.show.view import Paragraph
 
     if isinstance(part, Paragraph):
-        say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied)
+        most = 1 if part.cut else None
+        say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied, most=most)
         return
+    part, widths = _fitted(part, console().width) if part.turns else (part, None)
     rows = [[without_isolates(f"{cell.text}\n{cell.below}".rstrip("\n")) for cell in row] for row in part.rows]
-    headings = [
-        _wrapped(without_isolates(column), [row[place] for row in rows]) for place, column in enumerate(part.columns)
-    ]
+    headings = [*map(without_isolates, part.columns)]
+    if not widths:
+        headings = [_wrapped(heading, [row[place] for row in rows]) for place, heading in enumerate(headings)]
     names = [row[0] for row in rows]
     for row, above in zip(rows[1:], names, strict=False):
         if part.heads > 1 and row[0] == above:
             row[0] = ""
-    strong = {
-        (line, place) for line, row in enumerate(part.rows) for place, cell in enumerate(row) if cell.mark == "strong"
+    styles = {
+        (line, place): STYLES[cell.mark]
+        for line, row in enumerate(part.rows)
+        for place, cell in enumerate(row)
+        if cell.mark in STYLES
     }
-    table(part.title, headings, rows, keep=part.heads, strong=strong)
+    table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths)
     for note in part.notes:
         say(without_isolates(note), dim=True)
+
+
+def _fitted(part: TableView, width: int) -> tuple[TableView, list[int]]:
+    """The table as it fits, with the width of each column: cells on one line, or else on two and wrapped at words.
+
+    Either as it stands or with its rows as columns, which make several tables where nothing fits.
+    """
+    joined = replace(part, rows=tuple(tuple(_on_one_line(cell) for cell in row) for row in part.rows))
+    for way, wraps in ((joined, False), (joined.turned(), False), (part, True), (part.turned(), True)):
+        widths = _wrapping(way, width, wraps=wraps)
+        if sum(widths) + GAP * (len(widths) - 1) <= width:
+            break
+    return way, widths
+
+
+def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
+    """The width of each column where wide ones are wrapped at words. wraps: whether cells are, besides names."""
+    from rich.cells import cell_len
+
+    natural, least = [], []
+    for place, heading in enumerate(part.columns):
+        cells = [line for row in part.rows for line in (row[place].text, row[place].below)]
+        words = [word for text in (heading, *(cells if wraps or place < part.heads else ())) for word in text.split()]
+        natural.append(max(map(cell_len, [heading, *cells])))
+        least.append(max(map(cell_len, [*words, *(() if wraps or place < part.heads else cells)]), default=0))
+    for cap in range(max(natural), 0, -1):
+        widths = [min(wide, max(cap, narrow)) for wide, narrow in zip(natural, least, strict=True)]
+        if sum(widths) + GAP * (len(widths) - 1) <= width:
+            break
+    return widths
+
+
+def _on_one_line(cell: Cell) -> Cell:
+    return replace(cell, text=", ".join(filter(None, [cell.text, cell.below])), below="")
 
 
 def _wrapped(heading: str, texts: Sequence[str]) -> str:
@@ -108,11 +167,12 @@ def table(
     *,
     note: str = "",
     keep: int = 1,
-    strong: Collection[tuple[int, int]] = (),
+    styles: Mapping[tuple[int, int], str] | None = None,
+    widths: Sequence[int] | None = None,
 ) -> None:
     """A table that fits: too many columns go into several tables that repeat the first `keep` columns.
 
-    strong: the row and column of each cell that is bold.
+    styles: of cells, by row and column. widths: of columns of words; those of numbers are found.
     """
     from rich import box
     from rich.table import Table
@@ -121,18 +181,20 @@ def table(
     out = console()
     out.print()
     out.print(Text(clean(title), style="bold"))
-    widths = _widths(columns, rows, out.width, keep)
+    justify: Literal["left", "right"] = "left" if widths else "right"
+    widths = widths or _widths(columns, rows, out.width, keep)
     for group in _groups(widths, out.width, keep):
-        shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+        headed = any(columns[place] for place in group)
+        shown = Table(box=box.SIMPLE_HEAD, show_header=headed, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
         for place in group:
             shown.add_column(
                 Text(clean(columns[place])),
-                justify="left" if place < keep else "right",
+                justify="left" if place < keep else justify,
                 max_width=widths[place],
                 overflow="fold",
             )
         for line, row in enumerate(rows):
-            shown.add_row(*(Text(clean(row[place]), "bold" if (line, place) in strong else "") for place in group))
+            shown.add_row(*(Text(clean(row[place]), (styles or {}).get((line, place), "")) for place in group))
         with out.capture() as drawn:
             out.print(shown)
         out.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
@@ -162,6 +224,8 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
         for place, heading in enumerate(columns)
     ]
     beside = min(max(widths[keep:], default=0), NAME_WIDTH)
+    if sum(widths) + GAP * (len(widths) - 1) <= width:
+        return widths
     names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
     if sum(names) + GAP * keep + beside > width:
         longest = max(LEAST_NAME, (width - beside) // keep - GAP)

@@ -1,0 +1,160 @@
+"""What a terminal shows of a run: the answer first, at every width; and the same as Markdown."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from markdown_it import MarkdownIt
+
+import metal
+from metal.cli import metal as root
+from metal.cli.analyses import read_and_say
+from metal.runs.audit_run import AuditRun
+from metal.show.markdown import markdown
+from metal.show.pages import screen
+from metal.show.terminal import console
+from metal.show.view import Cell, Paragraph, TableView
+from tests.cli.forks import shared
+from tests.conftest import MakeDataset
+
+LANGUAGES = ("Bangla", "Hindi", "Kannada", "Malayalam", "Tamil")
+CRITERIA = ("Linguistic acceptability", "Task quality", "Hallucinations")
+PLAIN = TableView.of(None, "", "Verdicts on j", ("", *LANGUAGES), [], turns=True)
+MATRIX = replace(
+    PLAIN,
+    rows=tuple((Cell(name), *[Cell("Informative", "keeps 36%", "some")] * len(LANGUAGES)) for name in CRITERIA),
+)
+
+
+@pytest.fixture
+def at_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., list[str]]]:
+    """at_width(columns, part): the lines that show it."""
+
+    def shown(columns: int, part: TableView | Paragraph, **environment: str) -> list[str]:
+        for name, value in {"COLUMNS": str(columns), **environment}.items():
+            monkeypatch.setenv(name, value)
+        console.console.cache_clear()
+        console.show(part)
+        return capsys.readouterr().out.splitlines()
+
+    yield shown
+    console.console.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("columns", "first", "height"),
+    [
+        (200, ["Bangla", "Hindi", "Kannada", "Malayalam", "Tamil"], 3),  # a cell on one line
+        (100, ["Linguistic", "acceptability", "Task", "quality", "Hallucinations"], 5),  # turned
+        (60, ["Linguistic", "acceptability", "Task", "quality", "Hallucinations"], 10),  # turned, cells on two lines
+    ],
+)
+def test_the_matrix_fits(columns: int, first: list[str], height: int, at_width: Callable[..., list[str]]) -> None:
+    _, title, *lines = at_width(columns, MATRIX)
+    rule = next(place for place, line in enumerate(lines) if line.startswith("─"))
+    assert (title, sorted(" ".join(lines[:rule]).split())) == ("Verdicts on j", sorted(first))
+    assert len(lines[rule + 1 :]) == height
+    assert max(map(len, lines)) <= columns
+    words = {word.strip(",") for word in " ".join(lines).split()}
+    assert {"Linguistic", "acceptability", "Informative", *LANGUAGES} <= words
+
+
+def test_where_nothing_fits_names_stay_whole_and_columns_continue_below(at_width: Callable[..., list[str]]) -> None:
+    many = replace(MATRIX, columns=("", *LANGUAGES), rows=MATRIX.rows * 4)  # twelve criteria
+    lines = at_width(40, many)
+    assert max(map(len, lines)) <= 40
+    assert sum("acceptability" in line for line in lines) >= 4
+
+
+def test_a_long_name_is_whole_where_there_is_room(at_width: Callable[..., list[str]]) -> None:
+    judge = "anthropic.claude-3-5-sonnet-20240620-v1"
+    table = TableView.of(None, "", "Judges", ("judge", "F1"), [(judge, "0.62")])
+    assert any(judge in line for line in at_width(80, table))
+
+
+def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, at_width: Callable[..., list[str]]) -> None:
+    assert "\x1b" not in "".join(at_width(80, MATRIX))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[36mInformative" in "".join(at_width(80, MATRIX, TERM="xterm-256color"))
+    assert "\x1b[36m" not in "".join(at_width(80, MATRIX, TERM="xterm-256color", NO_COLOR="1"))
+
+
+def test_many_judges_get_a_line_each(make_dataset: MakeDataset, report_on: Callable[..., AuditRun]) -> None:
+    people = [0, 1, 2, 2, 2, 2] * 10
+    right = {f"good-{place}": [*people[:-place], *[0] * place] for place in (4, 3, 2, 1)}
+    run = report_on(make_dataset({"en": {"A1": people, "A2": people, "A3": people, **right}}))
+    headline, tally, best, *rest = screen(run)
+    assert isinstance(headline, Paragraph)
+    assert isinstance(tally, TableView)
+    assert isinstance(best, TableView)
+    assert [row[0].text for row in tally.rows] == ["good-1", "good-2", "good-3", "good-4"]
+    assert tally.rows[0][1].text == "1 as good as a person"
+    assert best.title == "Verdicts on good-1"
+    assert not any(isinstance(part, TableView) for part in rest)
+    assert any(isinstance(part, Paragraph) and "Signature" in part.text for part in screen(run, verbose=True))
+    fewer = report_on(make_dataset({"en": {"A1": people, "A2": people, **dict([*right.items()][:3])}}, name="few"))
+    assert sum(isinstance(part, TableView) for part in screen(fewer)) == 3
+
+
+def test_markdown_is_a_table_of_text_and_calls_nobody() -> None:
+    hostile = "a|b_c*d*<img src=x>`e`\\ [f](http://g.h) @octocat #12 $x$ 5~~6~~"
+    parts = [
+        Paragraph(f"1. {hostile} is good", strong=True),
+        TableView.of(None, "", hostile, ("", hostile), [(hostile, Cell("Informative", "keeps 36%", "some"))]),
+        Paragraph("  metal design 'my `data`'", copied=True),
+    ]
+    text = markdown(parts)
+    assert "@octocat" not in text
+    assert "http://" not in text
+    tokens = MarkdownIt("gfm-like", {"linkify": False, "html": True}).parse(text)
+    assert [token.type for token in tokens if token.level == 0 and token.nesting >= 0] == [
+        *("paragraph_open", "paragraph_open", "table_open", "paragraph_open")
+    ]
+    inline = [token for token in tokens if token.type == "inline"]
+    kinds = {child.type for token in inline for child in token.children or ()}
+    assert kinds == {"text", "text_special", "strong_open", "strong_close", "html_inline", "code_inline"} - (
+        set() if "text_special" in kinds else {"text_special"}
+    )
+    said = ["".join(child.content for child in token.children or ()).replace("\u200b", "") for token in inline]
+    assert said[0] == f"1. {hostile} is good"
+    assert said[2:5] == ["", hostile, hostile]
+    assert said[5] == "Informative<br>keeps 36%"
+    assert said[6] == "metal design 'my `data`'"
+
+
+def test_how_a_table_was_read_is_said_in_six_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_dataset: MakeDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").touch()
+    notes = tuple(f"note {number}{' that is long' * 8}" for number in range(5))  # two lines each
+    monkeypatch.setattr(metal, "read", lambda data: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
+    with click.Context(root):
+        read_and_say(tmp_path / "t.csv", verbose=False)
+        short = capsys.readouterr().err.splitlines()
+        read_and_say(tmp_path / "t.csv", verbose=True)
+    assert len(short) <= 6
+    assert "note 0" in short[1]
+    assert short[-2:] == [
+        "  and 4 more remarks: -v",
+        f"These are options of metal import. To change it: metal import {tmp_path / 't.csv'} -i",
+    ]
+    assert capsys.readouterr().err.count("note") == 5
+
+
+@pytest.mark.reference
+def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: Path) -> None:
+    said = shared().at(tmp_path, dict(os.environ))("audit", reference / "pariksha").out.splitlines()
+    assert len(said) <= 25
+    assert max(map(len, said)) <= 80
+    assert said[0].startswith("gpt-4-32k is nowhere shown to be as good as a person")
+    assert re.search(r"^Malayalam +Informative +Informative +Uninformative$", "\n".join(said), flags=re.MULTILINE)
+    starts = [line.partition(":")[0] for line in said[said.index("", 3) + 1 :] if not line.startswith(" ")]
+    assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 2 (-v)", "Report"]
