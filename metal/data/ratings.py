@@ -104,7 +104,7 @@ def join(
     _check_known(facts, "criterion", criteria, where, "Declare it in dataset.toml under [criteria]")
     _check_known(facts, "rater", raters, where, "Ratings need a line in raters.jsonl")
     _check_scores(facts, criteria, where)
-    _check_once(facts, where)
+    check_once(facts, where)
 
     by_output = facts["output"].cat.codes.to_numpy()
     by_rater = facts["rater"].cat.codes.to_numpy()
@@ -184,7 +184,8 @@ def off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.
     return np.asarray(~np.isfinite(score))
 
 
-def _check_once(facts: pd.DataFrame, where: Path) -> None:
+def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them") -> None:
+    """Raises DataError for a rating that occurs twice. The index of `facts` is the row in the file."""
     key = rating_keys(facts)
     if not _any_twice(key):
         return
@@ -193,10 +194,10 @@ def _check_once(facts: pd.DataFrame, where: Path) -> None:
     first = int(np.flatnonzero(key == key[second])[0])
     line = facts.iloc[second]
     raise DataError(
-        row_of(where, second),
+        row_of(where, int(facts.index[second])),
         f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second time "
-        f"(first in row {row_number(where, first)}; {plural(int(again.sum()), 'such row')})",
-        "Keep one of them",
+        f"(first in row {row_number(where, int(facts.index[first]))}; {plural(int(again.sum()), 'such row')})",
+        remedy,
     )
 
 

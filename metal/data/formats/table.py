@@ -19,13 +19,24 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
-from metal.data.languages import find_language
-from metal.data.ratings import FRAME, row_of, tidy_facts
-from metal.data.records import KINDS, Output, Rater, Source
-from metal.data.tables.cells import BLANKS, as_names, as_numbers, as_texts, conversation, digest, turn_by_turn, turns_of
+from metal.data.languages import check_language, find_language, is_language
+from metal.data.ratings import FRAME, check_once, row_of, tidy_facts
+from metal.data.records import KINDS, METRIC_SCORE, Output, Rater, Source
+from metal.data.tables.cells import (
+    BLANKS,
+    MISSING,
+    as_names,
+    as_numbers,
+    as_texts,
+    conversation,
+    digest,
+    fold,
+    turn_by_turn,
+    turns_of,
+)
 from metal.data.tables.files import read_frame
 from metal.data.tables.mturk import without_administration
-from metal.data.tables.names import METRIC, MODEL
+from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
 from metal.data.tables.pairs import with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import PER_CRITERION, read_scores
@@ -86,7 +97,9 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
     notes: list[str] = list(frame.attrs.get("notes", ()))
+    above = frame.attrs.get("above", 0)
     frame = frame.rename(columns=str).reset_index(drop=True)
+    frame.index += above
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, where)
     if tidy.empty:
@@ -106,13 +119,20 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         tidy = with_swapped_outputs(tidy)
     if "score" not in tidy:
         tidy["score"] = np.nan
+    tidy, apart = _metrics_apart(tidy, options, notes)
+    if apart:
+        options = dict(options) | {"measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}}
     criteria = read_scores(tidy, options, notes, where)
+    if apart:
+        criteria = [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
     if "reply" in tidy and "reader" in options:
         read_replies(tidy, criteria, options, notes, where)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
+    remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
+    check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
     sources = [
         Source(source, language, conversation(text), references=(reference,) if reference else (), content=content)
         for source, language, text, reference, content in _first_rows(
@@ -163,12 +183,23 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
     for role in IDS:
         if role in tidy:
             tidy[role] = as_names(tidy[role], role, notes)
+            if role == "language":  # `NA` is not Nauru
+                tidy[role] = tidy[role].cat.remove_categories(
+                    [n for n in tidy[role].cat.categories if fold(n) in MISSING]
+                )
             empty = tidy[role].isna().to_numpy()
             if empty.any():
                 row = int(tidy.index[int(empty.argmax())])
-                raise DataError(row_of(where, row), f"{role} is empty", "Every rating needs one")
+                raise DataError(
+                    row_of(where, row),
+                    f"{role} is empty" + (" or NA" if role == "language" else ""),
+                    "Every rating needs one",
+                )
     codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
     codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}  # `EN` is `en`
+    bad = [name for name, code in codes.items() if not is_language(code)]
+    if bad and not options.get("language"):
+        check_language(codes[bad[0]], row_of(where, int(tidy.index[int((tidy["language"] == bad[0]).argmax())])))
     tidy["language"] = tidy["language"].map(codes).astype("category")
     named = options.get("columns") or {}
     if "output" in tidy and "source" not in tidy and "output" not in named and _several(tidy, "output", "generator"):
@@ -190,7 +221,39 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         tidy["source"] = _joined(tidy["language"], tidy["source"])
     if "output" not in tidy:
         tidy["output"] = _joined(tidy["source"], tidy["generator"])
+        if "text" in tidy and _several(texts := tidy[["output"]].assign(text=as_texts(tidy["text"])), "output", "text"):
+            tidy["output"] = _joined(tidy["output"], texts["text"].cat.rename_categories(digest))
     return tidy
+
+
+def _metrics_apart(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[pd.DataFrame, bool]:
+    """Scores of metrics off the scale of people and judges, under METAL's criterion for metrics; whether there are any.
+
+    Left out where that criterion is taken or an output has several.
+    """
+    kinds = tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
+    names = [name for name, given in kinds.itertuples(index=False) if _kind(name, str(given), options) == "metric"]
+    by_metric = tidy["rater"].isin(names).to_numpy()
+    off = np.zeros(len(tidy), dtype=bool)
+    for criterion in tidy["criterion"].cat.categories if names else ():
+        rows = (tidy["criterion"] == criterion).to_numpy()
+        numbers, others = (as_numbers(tidy["score"][rows & which]) for which in (by_metric, ~by_metric))
+        numbers = numbers[np.isfinite(numbers)]
+        between = numbers.between(others.min(), others.max()) & (numbers.mod(1).eq(0) | bool(others.mod(1).gt(0).any()))
+        if others.notna().any() and not between.all():
+            off |= rows & by_metric
+    if not off.any():
+        return tidy, False
+    rated = tidy[off & tidy["score"].notna().to_numpy()]
+    lost = rated.duplicated(["output", "rater"]).any() or METRIC_SCORE.name in set(tidy["criterion"])
+    where = "left out" if lost else f"kept as METAL's criterion for metrics, {METRIC_SCORE.name!r}"
+    notes.append(
+        f"metrics whose scores are off the scale of the others, {where}: {first_few(sorted(set(rated['rater'])))}"
+    )
+    if lost:
+        return tidy[~off], False
+    moved = tidy["criterion"].astype(object).mask(off, METRIC_SCORE.name)
+    return tidy.assign(criterion=moved.astype("category")), True
 
 
 def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> None:
@@ -202,8 +265,8 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
     if options.get("language"):
         tidy["language"] = options["language"]
     elif "language" not in tidy:
-        word = re.split(r"[^a-z]+", where.name.split(".")[0].lower())[-1]  # polish_quality.csv is not in Polish
-        named = (len(word) == 2 and word not in WORDS.split()) or len(word) > 4
+        word = re.split(r"[^A-Za-z]+", where.name.split(".")[0])[-1]  # polish_quality.csv is not in Polish
+        named = (len(word) == 2 and word.islower() and word not in WORDS.split()) or len(word) > 4
         named = named and find_language(word) is not None
         tidy["language"] = find_language(word) if named else UNKNOWN_LANGUAGE
         why = "by the file's name" if named else "unknown: no column for it"
@@ -262,12 +325,11 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
     raters, by_name = [], []
     replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
     for name, given_kind, given_group in sorted(_first_rows(tidy, "rater", "kind", "group")):
-        kind: Any = _matching(name, options.get("kinds") or {}) or given_kind.strip().lower()
-        kind = "llm" if kind == "model" else kind
+        kind: Any = _kind(name, given_kind, options, guess=False)
         if kind not in (*KINDS, ""):
             raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
         if not kind:
-            kind = "llm" if name in replying or MODEL.search(name) else "metric" if METRIC.search(name) else "human"
+            kind = "llm" if name in replying else _kind(name, "", {})
             by_name.append((name, kind))
         raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group))
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
@@ -277,6 +339,13 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
                 f"{plural(len(names), 'rater')} taken for {called}: {first_few(names, 20)} (`kinds` changes it)"
             )
     return tuple(raters)
+
+
+def _kind(name: str, given: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
+    """The kind as named in the options or the table, else by the rater's name; "" where that is not asked for."""
+    kind = _matching(name, options.get("kinds") or {}) or fold(given)
+    guessed = "llm" if MODEL.search(name) else "metric" if METRIC.search(name) else "human"
+    return KIND_WORDS.get(kind, kind) or (guessed if guess else "")
 
 
 def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
@@ -299,7 +368,8 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
             name = pairs["output"][pairs["output"].duplicated()].iloc[0]
             first, second = pairs[other][pairs["output"] == name].iloc[:2]
             problem = f"output {name!r} has more than one {other} ({first[:60]!r}, {second[:60]!r})"
-            remedy = 'If ids repeat in each language or system, they are of the source: `columns={"source": COLUMN}`'
+            remedy = 'Ids that repeat in each language or system are of the source: `columns={"source": COLUMN}`'
+            remedy += '; texts in place of ids: `columns={"text": COLUMN}`' if other == "source" else ""
             if other == "text":
                 remedy = 'Name the column that tells its outputs apart: `columns={"output": COLUMN}`, or `generator`'
             raise DataError(where, problem, remedy)

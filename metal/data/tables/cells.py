@@ -30,7 +30,9 @@ _WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _SAID = frozenset({"content", "value"})
 _SPEAKERS = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bot": "assistant", "model": "assistant"}
-_NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*[-–:=.)]?\s*([^\W\d_].*)")
+_NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*(?:\(([^\W\d_][^()]*)\)|[-–:=.)]?\s*([^\W\d_].*))")
+_OUT_OF = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|out of)\s*(\d+)")
+_SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
 
 def plain_text(value: Any) -> str:
@@ -202,6 +204,10 @@ def read_answers(
         if not three_digits or highest is not None:
             say("commas between thousands" if thousands else "decimal commas")
         texts = [text.replace(",", "" if thousands else ".") for text in texts]
+    out_of = [match for text in here if (match := _OUT_OF.fullmatch(text))]
+    if out_of and len(out_of) == len(here) and len({match[2] for match in out_of}) == 1:
+        say(f"written out of {out_of[0][2]}")
+        texts = [_OUT_OF.sub(r"\1", text) for text in texts]
     numbers = [
         float(text) if not absent and _NUMBER.fullmatch(text) else math.nan
         for text, absent in zip(texts, gone, strict=True)
@@ -210,6 +216,8 @@ def read_answers(
         "" if absent or not math.isnan(number) else fold(text)
         for text, number, absent in zip(texts, numbers, gone, strict=True)
     ]
+    if {*_SHORT.values()} & {*folded}:
+        folded = [_SHORT.get(word, word) for word in folded]
     spelled = _usual_spelling(texts, folded, list(counted.values()))
     alike = {spelled[key] for key, count in Counter(filter(None, folded)).items() if count > 1}
     if alike:
@@ -250,7 +258,7 @@ def fold(word: str) -> str:
 def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
     """Word -> the number before it and the rest, where every word is such and no number has two (`2 Good`)."""
     split = {word: match for word in words if (match := _NUMBERED_WORD.fullmatch(word))}
-    values = {word: (float(match[1]), match[2].strip()) for word, match in split.items()}
+    values = {word: (float(match[1]), (match[2] or match[3]).strip()) for word, match in split.items()}
     distinct = (
         len({value for value, _ in values.values()}) == len(values) == len({label for _, label in values.values()})
     )

@@ -16,7 +16,9 @@ from typing import Any
 import pandas as pd
 
 from metal.data.files import parse_json, read_text
+from metal.data.tables.names import is_known
 from metal.data.tables.sheet import sheet_rows
+from metal.data.text import plural
 from metal.errors import DataError, MetalError, UsageError
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
@@ -90,9 +92,10 @@ def _from_csv(path: Path) -> pd.DataFrame:
     decoded = content.decode("utf-8-sig")
     if not decoded.strip():
         raise DataError(path, "the file is empty", "The first row names the columns")
-    separator = separator_of(decoded[:SNIFFED])
-    if decoded[0] in "\r\n":
-        content = decoded.lstrip("\r\n").encode()  # the header is the first row
+    above, separator = _above_header(decoded[:SNIFFED])
+    if above or decoded[0] in "\r\n":
+        decoded = "".join(decoded.splitlines(keepends=True)[above:]).lstrip("\r\n")
+        content = decoded.encode()  # the header is the first row
     names = _column_names(next(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator))), path)
     if "\n" not in decoded.strip() and "\r" not in decoded.strip():
         return pd.DataFrame(columns=names)
@@ -107,17 +110,37 @@ def _from_csv(path: Path) -> pd.DataFrame:
     try:
         table = arrow.read_csv(pa.BufferReader(content), read_options=reading, **options)
     except pa.ArrowInvalid as error:
-        raise _uneven(path, decoded, separator, len(names), error) from None
+        raise _uneven(path, decoded, separator, len(names), error, above) from None
     frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
+    frame.attrs["above"] = above
     if separator != ("\t" if ".tsv" in path.name.lower() else ","):
         frame.attrs["notes"] = [f"cells are separated by {SEPARATORS[separator]}"]
+    if above:
+        frame.attrs["notes"] = [*frame.attrs.get("notes", ()), f"{plural(above, 'line')} above the header left out"]
     return _without_empty_columns(frame)
 
 
-def _uneven(path: Path, decoded: str, separator: str, columns: int, error: Exception) -> DataError:
+def _above_header(text: str) -> tuple[int, str]:
+    """How many lines stand above the header (`sep=;`, `# comments`, a title), and the separator of the rest."""
+    lines = text.splitlines(keepends=True)
+    above = int(lines[0].lower().startswith("sep="))
+    named = lines[0][4:].strip("\r\n") if above else ""
+    while above < len(lines) - 1 and lines[above].startswith("#"):
+        above += 1
+    separator = named if named in SEPARATORS else separator_of("".join(lines[above:]))
+    rows = [[cell for cell in line.strip().split(separator) if cell.strip()] for line in lines[:20]]
+    if above and above < len(rows) and lines[above - 1].startswith("#") and len(rows[above - 1]) == len(rows[above]):
+        above -= 1  # the header: `#,rater,score`
+    headers = [at for at, row in enumerate(rows) if sum(map(is_known, row)) > 1]
+    return max(above, headers[0]) if headers and all(
+        len(row) < 2 for row in rows[above : headers[0]]
+    ) else above, separator
+
+
+def _uneven(path: Path, decoded: str, separator: str, columns: int, error: Exception, above: int) -> DataError:
     """The error for the first row that has more or fewer cells than the header."""
     rows = csv.reader(io.StringIO(decoded), delimiter=separator)
-    for number, row in enumerate(filter(None, rows), start=1):
+    for number, row in enumerate(filter(None, rows), start=above + 1):
         if len(row) != columns:
             problem = f"{len(row)} cells where the header names {columns} columns"
             remedy = "Remove separators at the end of the row, or put texts that hold one in quotes"
@@ -148,8 +171,16 @@ def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
     """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects stay as they are."""
 
     def parse(text: str, place: str) -> Any:
+        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            if len(record := dict(pairs)) < len(pairs):
+                twice = next(name for name in record if [key for key, _ in pairs].count(name) > 1)
+                raise DataError(place, f"the key {twice!r} occurs twice in an object", "Rename one of them")
+            return record
+
         try:
-            return parse_json(text, parse_int=str, parse_float=str, parse_constant=lambda name: None)
+            return parse_json(
+                text, parse_int=str, parse_float=str, parse_constant=lambda name: None, object_pairs_hook=once
+            )
         except json.JSONDecodeError as error:
             kind = "JSONL" if lines else "JSON"
             raise DataError(place, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object") from None

@@ -9,15 +9,16 @@ from collections.abc import Mapping
 GUESSES: Mapping[str, tuple[str, ...]] = {
     "rater": (
         *("rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
-        *("judge", "evaluator", "user", "userid"),
+        *("judge", "evaluator", "user", "userid", "participant", "participantid", "respondent", "yourname"),
+        *("email", "emailaddress"),
     ),
     "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
     "criterion": ("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute"),
     "language": ("language", "lang", "locale", "langcode", "languagecode"),
     "source": ("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
     "generator": ("generator", "system", "model", "sys", "systemid", "modelname"),
-    "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "id"),
-    "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype"),
+    "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "textid", "id"),
+    "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype", "type"),
     "group": ("group", "ratergroup"),
     "reason": ("reason", "missingreason"),
     "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
@@ -37,6 +38,8 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "shown": ("shown", "order", "swapped", "position"),
     "reference": ("reference", "ref", "referencetext", "gold", "goldanswer"),
 }
+# Words for kinds of raters besides their names.
+KIND_WORDS = {"model": "llm", "ai": "llm", "person": "human", "people": "human", "annotator": "human"}
 COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
 ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
 NO_ANSWERS = re.compile(
@@ -46,8 +49,10 @@ NO_ANSWERS = re.compile(
 RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
 MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
-    r"llama|mistral|mixtral|qwen|deepseek|command-?r|prometheus|gemma|\bbard\b|vicuna|falcon|"
-    r"\bllm|_llm\b|davinci|autoj|(^|_)model$|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|\b(phi|aya|glm|yi)-|\bo[134](-|$)",
+    r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
+    r"prometheus|gemma|\bbard\b|vicuna|falcon|"
+    r"\bllm|_llm\b|davinci|autoj|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
+    r"\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,
 )
 METRIC = re.compile(
@@ -55,7 +60,8 @@ METRIC = re.compile(
 )
 CRITERION = re.compile(
     r"fluen|coheren|relevan|consisten|adequa|accura|helpful|faithful|halluc|gramma|toxic|overall|quality|informat|"
-    r"correct|accept|readab|harm|safe|clar|factual|complete|problem|style|natural|useful",
+    r"correct|accept|readab|harm(?!on)|safe|clarity|clear|factual|complete|problem|style|natural|useful|"
+    r"verbos|complex|concise|redundan|^q(uestion)?[ _-]?\d+$",
     re.IGNORECASE,
 )
 

@@ -35,7 +35,12 @@ RARE = 0.01  # of the answers; so rare a level may be a typing error
 GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
 PER_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
 # Names of what one would rather not find, unless they speak of its absence.
-_WORSE = re.compile(r"halluc|toxic|error|mistake|problem|harm|bias|offens|inconsisten|contradict|hate|violat|incorrect")
+_WORSE = re.compile(
+    r"halluc|toxic|error|mistake|problem|harm|bias|offens|inconsisten|contradict|hate|violat|incorrect|"
+    r"redundan|verbos|perplex|edit distance"
+)
+_OPPOSITE = re.compile(r"\bnon ?(fluen|gramma|relevan|sens|factual|coheren)|\b(unsafe|rank(ing)?)\b")
+_ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
 _ABSENCE = re.compile(r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack")
 
 
@@ -242,7 +247,9 @@ def _worded(
     coded = _coded(name, words, numbers)
     if coded is None and numbers:
         word = next(iter(words))
-        remedy = f"Leave missing scores empty or say `missing={[word]}`; name all labels with `levels`"
+        remedy = (
+            f'Labels: name all with `levels`; replies: `columns={{"reply": COLUMN}}`; no answer: `missing={[word]}`'
+        )
         raise DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
     if coded is None and measure != "nominal":
         listed = first_few([_shown(word) for word in words], 5)
@@ -351,7 +358,8 @@ def _criterion(name: str, scale: Scale, direction: Direction | None) -> Criterio
     elif ours and metal_criterion(ours).scale.values == scale.values:
         criterion = replace(metal_criterion(ours), name=name, scale=scale)
     else:
-        criterion = Criterion(name, scale, guessed_direction(name))
+        anchors = ", ".join(level.shown for level in scale.levels if _ANCHOR.match(fold(level.shown)))
+        criterion = Criterion(name, scale, guessed_direction(f"{name} {anchors}" if anchors else name))
     return replace(criterion, direction=direction) if direction else criterion
 
 
@@ -360,7 +368,13 @@ def guessed_direction(name: str) -> Direction:
     if metal_name(name):
         return metal_criterion(metal_name(name)).direction
     folded = fold(name)
-    return "lower" if _WORSE.search(folded) and not _ABSENCE.search(folded) else "higher"
+    ends = {
+        word.split()[-1] in ("best", "excellent", "good"): float(number) for number, word in _ANCHOR.findall(folded)
+    }
+    if len(ends) == 2:  # `1=best, 6=worst`
+        return "lower" if ends[True] < ends[False] else "higher"
+    worse = _OPPOSITE.search(folded) or (_WORSE.search(folded) and not _ABSENCE.search(folded))
+    return "lower" if worse else "higher"
 
 
 def why_direction(criterion: Criterion, *, given: bool) -> str:

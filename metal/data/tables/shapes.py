@@ -15,10 +15,10 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
 from metal.data.ratings import no_probability
-from metal.data.records import KINDS
-from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, order_of, read_answers
+from metal.data.tables.asides import are_kinds, criteria_among, raters_by_name, without_summaries, without_summary_rows
+from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.tables.mturk import asked
-from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, NO_ANSWERS, RATER, plain
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
 from metal.data.tables.pairs import are_winners
 from metal.data.text import first_few
 from metal.errors import DataError, NoColumn, UsageError
@@ -56,6 +56,7 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
+    frame = without_summary_rows(frame, notes)
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns, where)
     roles = _roles(frame, [place.column for place in places], options, where)
@@ -63,7 +64,12 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     long |= "first_text" in roles
     if not patterns and not long:
-        places = _places_guessed(frame, roles, where)
+        named = options.get("columns") or {}
+        if "reference" in roles and "reference" not in named and _holds_answers(frame[roles["reference"]]):
+            del roles["reference"]  # a gold label, which may stand for people
+        places = _places_guessed(frame, roles, notes, where)
+        if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
+            roles.setdefault("text", roles.pop("score"))  # `answer`
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
     if len(places) > 1 or roles.keys() & {"winner", "first_text"}:
         for role in ("reply", "confidence"):  # they do not say which of the answers, or which order, they are about
@@ -120,7 +126,9 @@ def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
 
 def columns_of(frame: pd.DataFrame) -> str:
     """For messages: the columns there are."""
-    return f"Columns found: {', '.join(frame.columns)}"
+    unnamed = sum(re.match(r"(column|Unnamed:) \d+$", name) is not None for name in frame.columns)
+    elsewhere = " (the header may stand in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
+    return f"Columns found: {', '.join(frame.columns)}{elsewhere}"
 
 
 def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
@@ -189,7 +197,7 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         if repeats and frame[roles["output"]].nunique() == len(frame):
             del roles["output"]  # a number of the row
     for role, misfit in (
-        ("kind", lambda column: not {fold(kind) for kind in as_texts(column).cat.categories} & {*KINDS, "model"}),
+        ("kind", lambda column: not are_kinds(frame, column, roles.get("rater", ""))),
         ("confidence", lambda column: no_probability(as_numbers(column)).any()),
     ):
         if role in roles and role not in named and misfit(frame[roles[role]]):
@@ -251,10 +259,13 @@ def _without_end(column: str) -> str:
     return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
 
 
-def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) -> list[AnswerColumn]:
+def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], notes: list[str], where: Path) -> list[AnswerColumn]:
     """The columns that hold answers, where no column does for all. Raises DataError where there are none."""
-    taken = set(roles.values())
-    columns = [column for column in frame.columns if column not in taken and _holds_answers(frame[column])]
+    free = [column for column in frame.columns if column not in set(roles.values())]
+    columns = [column for column in free if _holds_answers(frame[column])]
+    columns = columns or [c for c in free if "rater" in roles and CRITERION.search(c) and _few_words(frame[c])]
+    if "rater" in roles:
+        columns = criteria_among(columns, notes)
     if "rater" in roles and columns and ("criterion" not in roles or len(columns) == 1):
         _check_one_output(frame, columns, where)
         names = ["" if "criterion" in roles else _without_end(column) for column in columns]
@@ -262,15 +273,16 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], where: Path) 
         return [_with_comment(place, frame) for place in places]
     raters = "score" not in roles or all(RATER.fullmatch(column) or MODEL.search(column) for column in columns)
     if "rater" not in roles and len(columns) > 1 and raters:
-        return [_with_comment(place, frame) for place in _grid(columns)]
-    nested = [c for c in frame if {*map(type, frame[c].dropna().head(1))} & {list, dict} and c not in taken]
+        places = _grid(raters_by_name(columns, notes))
+        kept = without_summaries([(place.rater, place.column) for place in places], frame, notes)
+        return [_with_comment(place, frame) for place in places if place.rater in kept]
+    nested = [c for c in free if {*map(type, frame[c].dropna().head(1))} & {list, dict}]
     if nested:
         raise DataError(where, f"column {nested[0]!r} holds lists or objects", "Write a row for each rating in it")
     missing = next(role for role in ("rater", "score") if role not in roles)
     remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
     if missing == "score":
         remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
-    free = [column for column in frame.columns if column not in taken]
     raise NoColumn(where, missing, free, f"no column for the {missing}", remedy)
 
 
@@ -305,7 +317,8 @@ def _holds_answers(column: pd.Series) -> bool:
     # A stray cell does not make a column something else: its row is named where scores are read.
     if words and (not numbers or in_numbers < STRAY * sum(words.values())):
         usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
-        return not numbers and order_of(usual) is not None
+        numbered = CRITERION.search(name) and numbered_words(words)
+        return bool(numbered) or (not numbers and order_of(usual) is not None)
     whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
     return numbers > 0 and not whole_ids
 
@@ -313,6 +326,8 @@ def _holds_answers(column: pd.Series) -> bool:
 def _few_words(column: pd.Series) -> bool:
     """Whether the cells are a few short words over and over, as labels are."""
     texts = as_texts(column)
+    if np.isfinite(as_numbers(pd.Series(texts.cat.categories))).all():
+        return False
     words = texts.cat.categories
     return 1 < len(words) <= 11 and 3 * len(words) <= int(texts.notna().sum()) and bool(words.str.len().max() <= 40)
 
@@ -341,7 +356,10 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
                 return places
     if len(incomplete) == 1:  # some raters were not asked everything
         return list(incomplete.pop())
-    if all(CRITERION.search(column) for column in columns):
+    raters_like = any(p.search(column) for column in columns for p in (MODEL, METRIC)) or any(
+        map(RATER.fullmatch, columns)
+    )
+    if any(map(CRITERION.search, columns)) and not raters_like:
         return [AnswerColumn(column, criterion=_without_end(column)) for column in columns]
     return [AnswerColumn(column, rater=column) for column in columns]
 

@@ -1,0 +1,140 @@
+"""What a table holds besides ratings: blank rows, rows of totals, and columns that sum up raters or count the work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from metal.data.records import KINDS
+from metal.data.tables.cells import as_numbers, as_texts, fold, order_of
+from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
+from metal.data.text import first_few, plural
+
+# Names of columns that stand for people where nobody else does, and of those that never do; as `fold` spells them.
+REFERENCE = re.compile(
+    r"((expert|human|crowd|annotator|rater|overall) )?(majority|mode|consensus|gold|golden|gold standard|ground ?truth|"
+    r"adjudicat(ed|ion)|final|median|mean|avg|average|aggregated?|overall)"
+    r"( (vote|voting|label|score|rating|value|answer|decision|verdict)s?)?"
+)
+ASIDE = re.compile(
+    r"(sum|total)( score)?|std( ?dev)?|stdev|sd|variance|(fleiss |cohen )?kappa|"
+    r"(n|num|number of) (raters|annotators)|agreement|"
+    r"difficulty|batch|legend|session|order|index|attention( check)?|rank|round|hit number"
+)
+ROWS = tuple(
+    fold(
+        "total,grand total,sum,mean,average,avg,median,sd,std,std dev,stdev,standard deviation,σ,"
+        "somme,moyenne,médiane,écart type,итого,всего,сумма,среднее,медиана,toplam,ortalama,medyan,"
+        "कुल,योग,औसत,মোট,গড়,المجموع,الإجمالي,المتوسط,总计,合计,平均,平均值,中位数,合計,平均値,中央値,jumla,wastani"
+    ).split(",")
+)
+FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a column follows from the others'
+
+
+def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """The frame without blank rows, and without rows at its end whose first cell says Total, Mean and the like."""
+    blank = frame.isna().all(axis=1).to_numpy()
+    if blank.any():
+        notes.append(f"{plural(int(blank.sum()), 'blank row')} left out")
+        frame = frame[~blank]
+    end, words = len(frame), []
+    while end and not frame.empty:
+        cells = frame.iloc[end - 1].dropna()
+        cells = cells[[not re.match(r"(column|Unnamed:) \d+$", name) for name in cells.index]]
+        word = fold(str(cells.iloc[0])).rstrip(" :") if len(cells) else ""
+        if word not in ROWS:
+            break
+        others = set(map(fold, as_texts(frame[cells.index[0]].iloc[: end - 1]).dropna().unique()))
+        if word in others or order_of(others):  # a level, or a name like any other
+            break
+        words.append(str(cells.iloc[0]))
+        end -= 1
+    if words:
+        notes.append(f"{plural(len(words), 'row')} of totals at the end left out: {first_few(words[::-1])}")
+    return frame.iloc[:end]
+
+
+def are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
+    """Whether the column holds words for kinds of raters, the same in all rows of each."""
+    several = bool(rater) and frame[[rater]].assign(kind=kind).drop_duplicates()[rater].duplicated().any()
+    return not several and bool({fold(word) for word in as_texts(kind).cat.categories} & {*KINDS, *KIND_WORDS})
+
+
+def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
+    """The columns of answers, beside a column of raters, that are criteria by their names; all where only one is."""
+    aside = [name for name in columns if ASIDE.fullmatch(fold(name)) or REFERENCE.fullmatch(fold(name))]
+    aside = [name for name in aside if not re.search("overall|rank|difficulty", name, re.IGNORECASE)]
+    aside += [name for name in columns if METRIC.search(name)]
+    if not aside or len(columns) < 2 or len(aside) == len(columns):
+        return list(columns)
+    notes.append(f"no criteria by their names, and not read: {first_few(aside)} (`wide` reads them)")
+    return [name for name in columns if name not in aside]
+
+
+def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
+    """Those of the names that may be raters; a reference such as `gold` stands for people where nobody else does."""
+    people = [name for name in names if not (MODEL.search(name) or METRIC.search(name))]
+    aside = [name for name in people if ASIDE.fullmatch(fold(name))]
+    references = [name for name in people if REFERENCE.fullmatch(fold(name)) and name not in aside]
+    persons = [name for name in people if name not in {*aside, *references}]
+    if persons and len(names) - len(aside) > 2:
+        aside += references
+    if aside:
+        notes.append(f"no raters by their names, and not read: {first_few(aside)} (`wide` reads them)")
+    return [name for name in names if name not in aside]
+
+
+def without_summaries(places: Sequence[tuple[str, str]], frame: pd.DataFrame, notes: list[str]) -> list[str]:
+    """The raters but those that are none by their names, or whose answers follow from the others' in nearly all rows.
+
+    places: each rater with a column of answers; those on several criteria are in the same order for all.
+    """
+    columns: dict[str, list[str]] = {}
+    for name, column in places:
+        columns.setdefault(name, []).append(column)
+    columns = {name: columns[name] for name in raters_by_name(list(columns), notes)}
+    people = [name for name in columns if not (MODEL.search(name) or METRIC.search(name))]
+    summed = [name for name in people if _sums_up(frame, columns, name, [other for other in people if other != name])]
+    if summed:
+        notes.append(f"sums up what the others say in its row, and not read: {first_few(summed)} (`wide` reads it)")
+    return [name for name in columns if name not in summed]
+
+
+def _sums_up(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]], name: str, others: Sequence[str]) -> bool:
+    """Whether a rater's answers are the majority, median, mean or sum of the others' wherever not all agree."""
+    if len(others) < 2 or len({len(columns[person]) for person in (name, *others)}) > 1:
+        return False
+    return all(_follows(frame[[own, *each]]) for own, *each in zip(*(columns[n] for n in (name, *others)), strict=True))
+
+
+def _follows(answers: pd.DataFrame) -> bool:
+    """Whether the first column follows from the others."""
+    answers = answers[answers.iloc[:, 0].notna().to_numpy() & (answers.iloc[:, 1:].notna().sum(axis=1) > 1).to_numpy()]
+    answers = answers.iloc[:LOOKED_AT]
+    numbers = np.column_stack([as_numbers(answers[name]) for name in answers])
+    if np.isinf(numbers).any():
+        texts = np.array([[fold(str(cell)) for cell in as_texts(answers[name])] for name in answers]).T
+        codes = np.unique(texts, return_inverse=True)[1].reshape(texts.shape).astype(np.float64)
+        numbers = np.where(answers.notna(), codes, np.nan)
+    kept = (~np.isnan(numbers[:, 0])) & ((~np.isnan(numbers[:, 1:])).sum(axis=1) > 1)
+    numbers = numbers[kept]
+    numbers = numbers[np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(numbers, axis=1, initial=np.inf)]
+    if len(numbers) < FEWEST:
+        return False
+    own, others = numbers[:, 0], numbers[:, 1:]
+    middle = np.nanmedian(others, axis=1)
+    most = 2 * (others == middle[:, None]).sum(axis=1) > (~np.isnan(others)).sum(axis=1)
+    close = 0.05 if (np.isnan(others) | (others % 1 == 0)).all() else 0.005  # means are often rounded
+    for value, defined in (
+        (middle, most),
+        (middle, True),
+        (np.nanmean(others, axis=1), True),
+        (np.nansum(others, 1), True),
+    ):
+        rows = np.broadcast_to(defined, own.shape)
+        if rows.sum() >= FEWEST and (np.abs(own - value) <= close)[rows].mean() >= 0.98:
+            return True
+    return False

@@ -1,0 +1,194 @@
+"""Tables hold more than ratings: summaries, totals, metrics, batches; none of it becomes a rater."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.tables.files import read_frame
+from metal.errors import MetalError
+from tests.formats.test_shapes import HEAD, read
+
+
+def raters(**more: Any) -> pd.DataFrame:
+    """Three people and a judge on 60 items, whole numbers from 0 to 2."""
+    random = np.random.default_rng(0)
+    items = {"item": [f"i{n}" for n in range(60)]}
+    return pd.DataFrame(items | {name: random.integers(3, size=60) for name in ("ann", "bob", "eve", "gpt-4")} | more)
+
+
+def said(data: Any, *parts: str) -> bool:
+    return any(all(part in line for part in parts) for line in data.report)
+
+
+NAMES = """majority,consensus,gold,gold_label,Ground truth,adjudicated,final,Final label,median,sum,total,avg_score,
+mean_rating,std,kappa,n_raters,agreement,difficulty,batch,legend,session,order,index,attention_check,rank"""
+
+
+@pytest.mark.parametrize("name", NAMES.replace("\n", "").split(","))
+def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
+    frame = raters(**{name: np.arange(60) % 3})
+    data = metal.read(frame)
+    assert set(data.raters) == {"ann", "bob", "eve", "gpt-4"}
+    assert name in ("order", "index") or said(data, "no raters by their names, and not read", name, "`wide` reads")
+    assert name in metal.read(frame, wide=["ann", "bob", name]).raters
+    if name in ("majority", "gold", "gold_label", "Ground truth"):
+        alone = metal.read(frame[["item", name, "gpt-4"]].assign(claude=1))
+        assert alone.raters[name].kind == "human"
+    criteria = frame.rename(columns={"ann": "fluency", "bob": "coherence", "eve": "tone"}).assign(rater="A1")
+    names = set(metal.read(criteria.drop(columns="gpt-4")).criteria)
+    assert names - {"rank", "difficulty"} == {"coherence", "fluency", "tone"}  # these two may be asked for
+
+
+def test_a_column_that_follows_from_the_others_is_no_person() -> None:
+    people = raters()[["ann", "bob", "eve"]]
+    sums = {"m": people.mode(axis=1)[0], "z": people.median(axis=1), "x": people.mean(axis=1).round(1)}
+    for name, values in (sums | {"s": people.sum(axis=1)}).items():
+        data = metal.read(raters(**{name: values}))
+        assert set(data.raters) == {"ann", "bob", "eve", "gpt-4"}
+        assert said(data, "sums up what the others say", name)
+    binary = raters().assign(ann=lambda f: f["ann"] > 0, bob=lambda f: f["bob"] > 0, eve=lambda f: f["eve"] > 0)
+    binary["m"] = binary[["ann", "bob", "eve"]].sum(axis=1) > 1
+    words = binary.drop(columns="gpt-4").replace({True: "yes", False: "no"})
+    assert set(metal.read(words).raters) == {"ann", "bob", "eve"}
+    assert len(metal.read(raters(ann=1, bob=1, eve=1)).raters) == 4  # all agree: nobody sums up anybody
+
+
+@pytest.mark.parametrize("word", ["Total", "MEAN", "Average:", "Avg", "Sum", "Median", "SD", "Σ", "Среднее", "平均"])
+def test_rows_of_totals_at_the_end_are_left_out(word: str) -> None:
+    frame = raters()
+    data = metal.read(pd.concat([frame, pd.DataFrame([{"item": word, "ann": 3.02, "bob": 3, "gpt-4": 2.9}])]))
+    assert data.criteria["overall"].scale.values == (0, 1, 2)
+    assert len(data.outputs) == 60
+    assert said(data, f"1 row of totals at the end left out: {word}")
+
+
+def test_words_that_mean_something_else_stay(tmp_path: Path) -> None:
+    quality = read(tmp_path, "score,id,rater\ngood,a,x\npoor,b,x\naverage,c,x\n")
+    assert len(quality.outputs) == 3
+    assert len(read(tmp_path, HEAD + "sum,x,1\na,x,2\nsum,y,2\n").ratings) == 3
+
+
+def test_a_metric_does_not_set_the_scale_of_people() -> None:
+    frame = raters(bleu=np.linspace(0, 1, 60))
+    data = metal.read(frame)
+    assert data.criteria["overall"].scale.values == (0, 1, 2)
+    assert data.criteria["score"].scale.measure == "interval"
+    assert list(data.asked) == ["overall"]
+    assert said(data, "metrics whose scores are off the scale", "bleu")
+    without = metal.audit(metal.read(raters()), resamples=100).verdicts
+    columns = ["judge", "verdict"]
+    assert metal.audit(data, resamples=100).verdicts[columns].equals(without[columns])
+    assert list(metal.read(raters(bleu=1)).criteria) == ["overall"]
+    long = frame.melt("item", var_name="rater", value_name="score")
+    two = pd.concat([long.assign(criterion="fluency"), long.assign(criterion="coherence")])
+    assert said(metal.read(two), "left out: bleu")
+    assert "bleu" not in metal.read(two).ratings["rater"].unique()
+
+
+def test_columns_of_criteria_need_a_rater(tmp_path: Path) -> None:
+    for header in ("helpfulness,correctness,coherence,complexity,verbosity", "Q1,Q2,Q3,Q4,Q5"):
+        with pytest.raises(MetalError, match="no column for the rater"):
+            read(tmp_path, f"id,{header}\na,1,2,3,4,0\nb,2,2,1,4,1\n")
+    assert set(read(tmp_path, "id,clara,harmony,bob\na,1,2,3\nb,2,2,1\n").raters) == {"clara", "harmony", "bob"}
+
+
+def test_which_end_is_better_by_a_criterions_name(tmp_path: Path) -> None:
+    lower = ["unsafe", "redundancy", "edit_distance", "non-fluency", "school grade (1=best; 6=worst)"]
+    higher = ["harmlessness", "fluency (1 = bad; 5 = good)", "frankness"]
+    data = read(tmp_path, f"id,rater,{','.join([*lower, *higher])}\na,x{',1' * 8}\nb,x{',2' * 8}\n")
+    got = {name: criterion.direction for name, criterion in data.criteria.items()}
+    assert got == dict.fromkeys(lower, "lower") | dict.fromkeys(higher, "higher")
+    assert said(data, "unsafe", "lower is better (by its name)")
+    assert read(tmp_path, "id,rater,rank\na,x,1\na,y,2\n").criteria["rank"].direction == "lower"
+
+
+ROWS = "a,x,1\na,y,2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (HEAD + "a,x,1\n,,\n,,\na,y,2\n,,\n", "3 blank rows left out"),
+        ("sep=;\n" + (HEAD + ROWS).replace(",", ";"), "1 line above the header"),
+        ("# by ann, bob\n# in May\n" + HEAD + ROWS, "2 lines above the header"),
+        ("Ratings of May,,\n,,\n" + HEAD + ROWS, "2 lines above the header"),
+        ("#,rater,score\n" + ROWS, "columns read"),
+    ],
+)
+def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str) -> None:
+    options = {"columns": {"output": "#"}} if text[:2] == "#," else {}
+    data = read(tmp_path, text, **options)
+    assert data.ratings["score"].tolist() == [1, 2]
+    assert said(data, note)
+    with pytest.raises(MetalError, match=f"row {text.count(chr(10)) + 1}: score 'high' among numbers"):
+        read(tmp_path, text.replace("sep=;", "sep=,").replace(";", ",") + "b,x,high\n", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("Ratings,,\nof,May,\nwer,was,wie\na,x,1\n", {}, "the header may stand in another row"),
+        (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
+        ("source,rater,score,left\np,x,1,foo\np,x,2,bar\n", {}, r"a second time .*`columns=\{\"text\": COLUMN\}`"),
+        ("id,lang,rater,score\na,hi,x,1\nb,NA,x,1\n", {}, "ratings.csv row 3: language is empty or NA"),
+        ("id,lang,rater,score\na,hi,x,1\nb,q9,x,1\n", {}, "ratings.csv row 3: language 'q9' is not a language code"),
+        (HEAD.replace("score", "fluency") + "a,x,so so\na,y,fab\n" * 6, {}, "order METAL does not know"),
+    ],
+)
+def test_errors_name_what_works(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(MetalError, match=message):
+        read(tmp_path, text, **options)
+
+
+def test_several_texts_of_one_source_are_several_outputs(tmp_path: Path) -> None:
+    table = "source,output,rater,score\np,yes,x,1\np,no,x,2\nq,yes,x,2\n"
+    with pytest.raises(MetalError, match=r"more than one source .*`columns=\{\"text\": COLUMN\}`"):
+        read(tmp_path, table)
+    assert len(read(tmp_path, table, columns={"text": "output"}).outputs) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "scores"),
+    [
+        (("3/5", "1/5", "5/5"), [3, 1, 5]),
+        (("1 - terrible", "3 - OK", "2 - poor"), [1, 3, 2]),
+        (("1 (worst)", "3", "5 (best)"), [1, 3, 5]),
+        (("Y", "no", "Yes"), [1, 0, 1]),
+        (("Safe", "Unsafe", "Safe"), [1, 0, 1]),
+        (("None", "Many", "Some"), [0, 2, 1]),
+    ],
+)
+def test_words_under_a_criterions_name_are_scores(tmp_path: Path, words: tuple[str, ...], scores: list[int]) -> None:
+    rows = "".join(f"o{n},x,{words[n % 3]}\n" for n in range(9))
+    data = read(tmp_path, "id,rater,accuracy\n" + rows)
+    assert data.ratings["score"].tolist() == scores * 3
+    best = read(tmp_path, "id,rater,accuracy\na,x,1 (best)\na,y,2\na,z,3 (worst)\n")
+    assert best.criteria["accuracy"].direction == "lower"
+
+
+def test_raters_and_their_kinds_as_forms_name_them(tmp_path: Path) -> None:
+    for name in ("Participant id", "Your name", "Email Address"):
+        assert set(read(tmp_path, f"item,{name},score\na,x,1\na,y,2\n").raters) == {"x", "y"}
+    typed = read(tmp_path, "item,rater,type,score\na,x,human,1\na,J,model,2\n")
+    assert typed.raters["J"].kind == "llm"
+    written = read(tmp_path, "item,rater,type,score\na,x,human,1\nb,x,model,2\n")  # of the texts
+    assert written.raters["x"].kind == "human"
+    names = ("G-Eval", "opus", "Sonnet", "Command R", "4o", "AI judge")
+    judges = read(tmp_path, HEAD + "".join(f"a,{name},{n % 2}\n" for n, name in enumerate((*names, "Corinne"))))
+    assert [judges.raters[name].kind for name in (*names, "Corinne")] == ["llm"] * 6 + ["human"]
+
+
+def test_a_key_twice_in_a_line_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"id": 1, "score": 2}\n{"id": 1, "score": 2, "score": 3}\n')
+    with pytest.raises(MetalError, match=r"t\.jsonl line 2: the key 'score' occurs twice"):
+        read_frame(tmp_path / "t.jsonl")
+
+
+def test_capitals_at_the_end_of_a_files_name_are_no_language(tmp_path: Path) -> None:
+    assert read(tmp_path, HEAD + ROWS, "20b_AB.csv").languages == ("und",)
