@@ -48,7 +48,8 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
     try:
-        dataset = metal.read(data)
+        with console.progress("reading"):
+            dataset = metal.read(data)
     except MetalError as error:  # what remedies name are options of import
         remedied = in_flags(str(error), command_named(["import"], root), root)
         raise UsageError(f"{remedied}; options are those of `metal import {data}`") from None
@@ -133,7 +134,8 @@ def analysis(
             raise UsageError(f"{out} is a run of other data; give another `out`, or `force=True` to replace it")
         with console.progress(doing) as advance:
             run = function(given, *ratings, progress=advance, **options)
-        run.save(out, force=force or again)
+        with console.progress("drawing"):
+            run.save(out, force=force or again)
         if as_json:
             described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
             print_json(described | {**about(run), "warnings": run.warnings} | run.tables)

@@ -37,7 +37,7 @@ def here(processes: Metal, tmp_path: Path) -> Metal:
 
 def test_the_ranking_the_languages_and_what_is_to_be_rated(here: Metal, tmp_path: Path) -> None:
     done = here("leaderboard", "mine", *FEW)
-    assert done.out.splitlines()[1].startswith("made: 3 generators by 2 people (crowd, expert)\n")
+    assert "\nmade: 3 generators by 2 people (crowd, expert)\n" in done.out
     lines = [line.split() for line in done.out.splitlines()]
     # 9 outputs with shares 1 and .75 (twice) by both people, 2 by one: (7 + 2 * .75 + 1 + .75) / 11
     assert next(line for line in lines if line[1:2] == ["good"])[:4] == ["1", "good", "1", "0.932"]
@@ -180,7 +180,7 @@ def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of
     here: Metal, reference: Path
 ) -> None:
     here("import", "thumb", reference / "thumb", "--out", "thumb")
-    done = here("leaderboard", "thumb", "--out", "all")
+    done = here("leaderboard", "thumb", "--out", "all", "-v")
     assert "'Pegasus-dynamic-mix', 'Human-H' by group expert only; the rest by groups crowd 62%" in words(done.said)
     assert "--reference group=expert ranks all by the same people" in words(done.said)
     first = [line.split()[:3] for line in done.out.splitlines() if line.lstrip()[:2] in ("1 ", "2 ")][:2]

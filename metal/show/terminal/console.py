@@ -17,6 +17,7 @@ from metal.data.text import without_isolates
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
+    from rich.text import Text
 
     from metal.show.view import Cell, Paragraph, TableView
 
@@ -248,10 +249,23 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
         yield lambda name, done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return TaskProgressColumn.render_speed(task.speed)
 
     shown = TextColumn("{task.description}", markup=False)
-    parts = (shown, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    parts = (shown, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda name, done, total: bar.update(
