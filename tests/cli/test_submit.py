@@ -19,6 +19,7 @@ from metal.boards.store import kept_settings, open_board, read_history
 from metal.data.dataset import with_parts
 from metal.data.ratings import FACTS, tidy_facts
 from metal.raters.metrics import Item, find_metric, scored
+from tests import DEMO
 from tests.cli.filling import filled
 from tests.cli.runs import snapshot
 from tests.cli.small_board import (
@@ -32,8 +33,6 @@ from tests.cli.small_board import (
     reference_of,
     texts_of,
 )
-
-DEMO = Path(metal.__file__).parents[1] / "datasets" / "demo"
 
 # ---------------------------------------------------------------- generators
 
