@@ -151,6 +151,10 @@ def test_several_texts_of_one_source_are_several_outputs(tmp_path: Path) -> None
     with pytest.raises(MetalError, match=r"more than one source .*`columns=\{\"text\": COLUMN\}`"):
         read(tmp_path, table)
     assert len(read(tmp_path, table, columns={"text": "output"}).outputs) == 3
+    partly = read(
+        tmp_path, table + "q,no,x,1\np,,x,2\n", columns={"text": "output"}
+    )  # an empty text is none of the others
+    assert sorted(output.text for output in partly.outputs.values()) == ["", "no", "no", "yes", "yes"]
 
 
 @pytest.mark.parametrize(

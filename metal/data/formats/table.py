@@ -221,8 +221,9 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         tidy["source"] = _joined(tidy["language"], tidy["source"])
     if "output" not in tidy:
         tidy["output"] = _joined(tidy["source"], tidy["generator"])
-        if "text" in tidy and _several(texts := tidy[["output"]].assign(text=as_texts(tidy["text"])), "output", "text"):
-            tidy["output"] = _joined(tidy["output"], texts["text"].cat.rename_categories(digest))
+        if "text" in tidy and _several(tidy.assign(text=as_texts(tidy["text"])), "output", "text"):
+            digests = as_texts(tidy["text"]).astype(object).fillna("").map(digest).astype("category")
+            tidy["output"] = _joined(tidy["output"], digests)
     return tidy
 
 
