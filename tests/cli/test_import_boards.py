@@ -34,7 +34,7 @@ def test_metrics_and_experts_meet(tmp_path: Path) -> None:
     table = load_dataset(tmp_path / "board").ratings
     lost = ["3 outputs that people rated in mqm-zh-en are not here, of Human-A (3)"]
     assert load_dataset(tmp_path / "board").extra["left_out"] == lost
-    assert lost[0] in words(metal("billboard", "board", cwd=tmp_path).out)
+    assert lost[0] in words(metal("billboard", "board", "-v", cwd=tmp_path).out)
     mqm = table[table["rater"] == "MQM"].set_index("source")["score"]
     assert mqm.to_dict() == {"doc::1": -1, "doc::2": -2, "doc::3": -3}
     metal("import", "mqm", "mqm.tsv", "--out", "mqm", cwd=tmp_path)
