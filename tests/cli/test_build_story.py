@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def rate(browser: Any, form: Path, person: int, returned: Path) -> dict[str, lis
     page.click("#start")
     tasks = json.loads(page.locator("script[type='application/json']").first.text_content())["tasks"]
     for number, task in enumerate(tasks, 1):
-        page.locator("#task-heading", has_text=f"Task {number} of").wait_for()
+        page.locator("#task-heading", has_text=re.compile(rf"^\D*{number}\D")).wait_for()  # in any language
         given[task["task"]] = [level(task["task"], one, person) for one in range(len(CRITERIA))]
         for place, score in enumerate(given[task["task"]]):
             if number % 2:

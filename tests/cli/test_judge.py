@@ -798,7 +798,7 @@ def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
 
 def test_an_audit_says_that_a_run_is_not_whole(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
-    said = metal("audit", DEMO, "r", "--resamples", "100", "--out", "a").said
+    said = metal("audit", DEMO, "r", "-v", "--resamples", "100", "--out", "a").said
     assert "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`" in said
     assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()
     metal("judge", "--resume", "r")
@@ -810,7 +810,7 @@ def test_an_audit_says_that_texts_have_changed(metal: Metal, llm_server: LlmServ
     metal("judge", "d", "-j", "openai:gpt-4o", *SMALL, "--out", "r")
     outputs = tmp_path / "d" / "outputs.jsonl"
     outputs.write_text(outputs.read_text().replace("Harrow Quay", "Harrow Key"))
-    said = metal("audit", "d", "r", "--resamples", "100", "--out", "a").said
+    said = metal("audit", "d", "r", "-v", "--resamples", "100", "--out", "a").said
     assert "warning: r: texts of the dataset have changed since its judges saw them" in said
 
 

@@ -114,7 +114,7 @@ def test_a_run_that_an_audit_takes(scored: Metal) -> None:
     assert "4 outputs" in scored("check", "mine", run).said
     assert "rouge-1" in scored("check", "mine", run).said
     audited = scored("audit", "mine", run, "--resamples", "100")
-    assert "No judges in the data" in audited.said
+    assert "no judge took part" in audited.said
     assert (scored.cwd / "runs" / "mine" / "report.html").is_file()
     scored("export", "mine", run, "--to", "csv", "--out", "all.csv")
     assert len(pd.read_csv(scored.cwd / "all.csv")) == 12 + 12

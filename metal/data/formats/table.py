@@ -183,10 +183,9 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
     for role in IDS:
         if role in tidy:
             tidy[role] = as_names(tidy[role], role, notes)
-            if role == "language":  # `NA` is not Nauru
-                tidy[role] = tidy[role].cat.remove_categories(
-                    [n for n in tidy[role].cat.categories if fold(n) in MISSING]
-                )
+            missing = [name for name in tidy[role].cat.categories if fold(name) in MISSING]
+            if role == "language" and len(missing) < len(tidy[role].cat.categories):  # `NA` among others is not Nauru
+                tidy[role] = tidy[role].cat.remove_categories(missing)
             empty = tidy[role].isna().to_numpy()
             if empty.any():
                 row = int(tidy.index[int(empty.argmax())])
