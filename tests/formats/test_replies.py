@@ -157,7 +157,7 @@ def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
     )  # scores: the first number of each reply
     judge = table["rater_kind"] == "llm"
     data = metal.read(table.assign(score100=table["score100"].mask(judge)), **options)
-    assert "replies: 1,052; 1,021 read, 31 without a score (unparsable 31); 43 contradict themselves" in data.report
+    assert "replies: 1,052; 1,021 read, 31 without a score (unparsable 31); 45 contradict themselves" in data.report
     assert len(data.ratings) == 4208
     assert data.ratings["score"].isna().sum() == 31
 
