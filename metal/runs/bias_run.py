@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metal.auditing.language_bias import CONDITIONS, LANGUAGE_BIAS
-from metal.data.languages import language_name
 from metal.data.text import count, figure, p_value, percent, signed
+from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
 
-HEAD = (
-    Column("criterion", ""),
-    Column("judge", "judge"),
-    Column("language", "language", below=lambda row: language_name(row["language"])),
-)
 DESCRIBED: Tables = {
     "language_bias": with_the_rest(
         (
             *HEAD,
+            JUDGE,
             Column("says", "says", below=lambda row: row["by"]),
             Column("lean", "lean", signed, interval=True),
             Column("p", "p, corrected", p_value),
@@ -41,6 +37,7 @@ DESCRIBED: Tables = {
     "conditions": with_the_rest(
         (
             *HEAD,
+            JUDGE,
             Column("condition", "condition"),
             Column("pairs", "pairs", count),
             Column("change", "change of score", signed, interval=True),

@@ -7,7 +7,7 @@ from functools import partial
 
 from metal.auditing.corrected import CORRECTED, DIFFERENCES
 from metal.data.text import count, figure, p_value, share, signed
-from metal.runs.bias_run import HEAD
+from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
 
@@ -16,6 +16,7 @@ DESCRIBED: Tables = {
     "corrected": with_the_rest(
         (
             *HEAD,
+            JUDGE,
             Column("generator", "generator"),
             Share("corrected", "corrected", direction="higher"),
             Share("people_only", "people only"),
@@ -30,6 +31,7 @@ DESCRIBED: Tables = {
     "differences": with_the_rest(
         (
             *HEAD,
+            JUDGE,
             Column("first", "first"),
             Column("second", "second"),
             Column("difference", "corrected difference", signed, interval=True),

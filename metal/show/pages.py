@@ -114,8 +114,8 @@ def _colours(place: int) -> str:
 class Kind:
     """How the page of one kind of run is made.
 
-    package: its module `answer` has the first screen (`headline`, `lead`, `scope`, `cards`), `words` has `facts` and
-    `definitions`; `page` has `charts` and `tables` (all of them in the page's order, also for files of their own),
+    package: its module `answer` has the first screen (`headline`, `scope`, `cards`, perhaps `lead`), `words` `facts`
+    and `definitions`; `page` has `charts` and `tables` (all of them in the page's order, also for files of their own),
     `content` (what the template shows besides), `screen` (all that a terminal shows), `brief` (what it shows first,
     where that is not the first of these tables), and where CSV files are not all that the page carries for its script,
     `pack` as `pack_csv`. brand: what kind of page it is.
@@ -160,7 +160,7 @@ def page(run: Run) -> str:
     kind, module, words, answer = KINDS[run.command], _module(run), _module(run, "words"), _module(run, "answer")
     common = {
         "headline": headline(run),
-        "lead": answer.lead(run),
+        "lead": answer.lead(run) if hasattr(answer, "lead") else "",
         "scope": answer.scope(run),
         "cards": list(answer.cards(run)),
         "answer": None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metal.boards.cells import OVERALL
-from metal.data.text import UNDEFINED, count, known, listed, name, within
+from metal.data.text import UNDEFINED, count, known, listed, name, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, code, spoken
@@ -84,6 +84,17 @@ def exclusions_table(run: Run) -> TableView | None:
         total = count(sum(row["ratings"] for row in left_out))
         rows.append((name(rater), Cell(total, ", ".join(cells)), str(left_out[-1]["why"])))
     return TableView.of(run, "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows)
+
+
+def criterion_in_words(run: Run, criterion: str) -> str:
+    """The criterion as it stands in a sentence: `task quality`."""
+    return in_sentence(run.criteria[criterion].label or criterion)
+
+
+def judges_by_language(run: Run, table: str) -> str:
+    """How many judges and languages a table is about: `2 judges · 6 languages`."""
+    rows = run.tables[table]
+    return f"{plural(rows['judge'].nunique(), 'judge')} · {plural(rows['language'].nunique(), 'language')}"
 
 
 @dataclass(frozen=True)

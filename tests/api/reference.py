@@ -18,8 +18,10 @@ from metal.api.options import options_of
 from metal.data import dataset, records
 from metal.runs import judges_run
 from metal.runs.audit_run import AuditRun
+from metal.runs.bias_run import BiasRun
 from metal.runs.board_run import BoardRun
 from metal.runs.columns import Column
+from metal.runs.correct_run import CorrectRun
 from metal.runs.design_run import DesignRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.monitor_run import MonitorRun
@@ -27,7 +29,7 @@ from metal.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-RUNS: tuple[type[Run], ...] = (AuditRun, BoardRun, MonitorRun, LeaderboardRun, DesignRun)
+RUNS: tuple[type[Run], ...] = (AuditRun, BiasRun, CorrectRun, BoardRun, MonitorRun, LeaderboardRun, DesignRun)
 
 
 def pages() -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 import shutil
 import subprocess
 import sys
@@ -19,13 +18,12 @@ import pytest
 
 import metal
 from metal.api.options import options_of
-from metal.cli import metal as command_line
 from metal.data.records import Estimate
 from tests import DEMO
+from tests.api import reference
 from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).resolve().parents[2]
-API = Path(__file__).with_name("public_api.txt")
 # Options of the command line alone: where results go and how they are printed.
 OF_THE_COMMAND_LINE = {
     "as_markdown",
@@ -47,38 +45,14 @@ def functions() -> dict[str, Callable[..., Any]]:
     return {name: value for name in metal.__all__ if inspect.isfunction(value := getattr(metal, name))}
 
 
-def described() -> str:
-    """Names, parameters, defaults and docstrings of all that is public."""
-    parts = []
-    for name in sorted(metal.__all__):
-        value = getattr(metal, name)
-        signature = f"{inspect.signature(value)}" if inspect.isfunction(value) else ""
-        signature = re.sub(" at 0x[0-9a-f]+", "", signature)
-        parts.append(f"## {name}{signature}\n\n{inspect.getdoc(value) or ''}\n")
-    return "\n".join(parts)
-
-
-def test_the_api_changes_only_on_purpose() -> None:
-    """After a change on purpose: python -m tests.api.test_public writes the text anew."""
-    assert described() == API.read_text(encoding="utf-8")
-
-
 def test_every_public_function_has_a_docstring() -> None:
     assert [name for name, function in functions().items() if not function.__doc__] == []
 
 
-def verbs(command: click.Command = command_line, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], click.Command]:
-    """Every verb of the command line by its words."""
-    found: dict[tuple[str, ...], click.Command] = {}
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            child = command.get_command(context, name)
-            assert child
-            found |= verbs(child, (*words, name))
-        default = getattr(command, "default", None)
-        return found | ({words: default} if default else {})
-    return {words: command}
+def verbs() -> dict[tuple[str, ...], click.Command]:
+    """Every verb of the command line by its words; of a group, what it does without a second word."""
+    every = {words: getattr(command, "default", command) for words, command in reference.verbs().items()}
+    return {words: command for words, command in every.items() if not isinstance(command, click.Group)}
 
 
 ONLY_TYPED = {("completion",), ("init",)}
@@ -366,7 +340,3 @@ def test_twice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                         call(number)
                 else:
                     assert call(number) is not None, name
-
-
-if __name__ == "__main__":
-    API.write_text(described(), encoding="utf-8")

@@ -12,7 +12,7 @@ from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UN
 from metal.data.languages import language_name
 from metal.data.text import figure, known, listed, percent, plural, within
 from metal.runs.audit_run import AuditRun
-from metal.show.parts import in_sentence
+from metal.show.parts import criterion_in_words
 from metal.show.view import Remark
 
 ERROR = 0.05  # of a verdict *as good as a person*
@@ -42,14 +42,9 @@ def called(run: AuditRun, judge: str) -> str:
     return within(model if models[run.model_and_prompt(judge)[0]] == 1 or not prompt else judge)
 
 
-def label(run: AuditRun, criterion: str) -> str:
-    """The criterion as it stands in a sentence."""
-    return in_sentence(run.criteria[criterion].label or criterion)
-
-
 def place(run: AuditRun, cell: dict[str, Any]) -> str:
     """`on task quality in Hindi`"""
-    return f"on {label(run, cell['criterion'])} in {language_name(cell['language'])}"
+    return f"on {criterion_in_words(run, cell['criterion'])} in {language_name(cell['language'])}"
 
 
 def rank(cell: dict[str, Any]) -> tuple[int, float]:
@@ -121,7 +116,9 @@ def _where(run: AuditRun, cells: Cells) -> str:
     by_criterion: dict[str, list[str]] = {}
     for cell in cells:
         by_criterion.setdefault(cell["criterion"], []).append(language_name(cell["language"]))
-    return listed([f"on {label(run, criterion)} in {listed(names)}" for criterion, names in by_criterion.items()])
+    return listed(
+        [f"on {criterion_in_words(run, criterion)} in {listed(names)}" for criterion, names in by_criterion.items()]
+    )
 
 
 def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:

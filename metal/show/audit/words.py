@@ -22,9 +22,10 @@ from metal.auditing.verdict import (
 from metal.data.languages import language_name
 from metal.data.text import figure, known, listed, percent, within
 from metal.runs.audit_run import AuditRun
-from metal.show.audit.answer import judged_cells, knows, label, place, rank
+from metal.show.audit.answer import judged_cells, knows, place, rank
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant
+from metal.show.parts import criterion_in_words
 from metal.show.view import Definition, define
 
 MOST_NAMED = 4
@@ -49,7 +50,9 @@ def facts(run: AuditRun) -> dict[str, str]:
     lines = {
         "Judges": _most_trusted(decided, "judge", "", "judges", within),
         "Languages": _most_trusted(decided, "language", "in ", "languages", language_name),
-        "Criteria": _most_trusted(decided, "criterion", "on ", "criteria", lambda criterion: label(run, criterion)),
+        "Criteria": _most_trusted(
+            decided, "criterion", "on ", "criteria", lambda criterion: criterion_in_words(run, criterion)
+        ),
         "Worst": _worst(decided, run) if len(decided) > 1 else "",
         "Prompts": _prompts(run),
         "People": _people(run),

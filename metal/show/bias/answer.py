@@ -9,6 +9,7 @@ from metal.data.languages import language_name
 from metal.data.text import interval, known, listed, plural, signed, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
+from metal.show.parts import criterion_in_words, judges_by_language
 from metal.show.view import Remark
 
 MOST_NAMED = 4
@@ -30,7 +31,7 @@ def headline(run: BiasRun) -> str:
         beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
         others = len(leans) - len(words)
         more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
-        return f"{beside}{within(judge)} is {listed(words)} on {_label(run, criterion)}{on}.{more}"
+        return f"{beside}{within(judge)} is {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
     if all(row["says"] == EVEN for row in rows):
         who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
         return f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within {MARGIN:.0%} of the scale."
@@ -46,23 +47,6 @@ def _span(run: BiasRun, row: Row) -> float:
     """The range of the scale that a lean is on; 1 where it has no ends."""
     low, high = run.criteria[row["criterion"]].scale.ends or (0.0, 1.0)
     return high - low
-
-
-def _label(run: BiasRun, criterion: str) -> str:
-    words = run.criteria[criterion].label or criterion
-    return within(words[:1].lower() + words[1:] if words[1:2].islower() else words)
-
-
-def lead(run: BiasRun) -> str:
-    """Nothing beyond the headline."""
-    return ""
-
-
-def scope(run: BiasRun) -> str:
-    """What was compared, for the line above the headline."""
-    rows = run.records("language_bias")
-    judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
-    return f"{plural(len(judges), 'judge')} · {plural(len(languages), 'language')}"
 
 
 def cards(run: BiasRun) -> Iterator[Remark]:
@@ -86,7 +70,7 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
         return ""
     worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / _span(run, row))
     equal = f"{signed(worst['gap'])} {interval(worst['gap_low'], worst['gap_high'], signed)}"
-    where = f"{language_name(worst['language'])} ({_label(run, worst['criterion'])})"
+    where = f"{language_name(worst['language'])} ({criterion_in_words(run, worst['criterion'])})"
     naive = signed(worst["naive_difference"])
     return f"Judge minus people misses most in {where}: {naive}, where quality held equal gives {equal}."
 
@@ -97,7 +81,13 @@ def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
     if not blind:
         return ""
     named = [
-        f"{language_name(row['language'])} ({_label(run, row['criterion'])}, {within(row['judge'])})" for row in blind
+        f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}, {within(row['judge'])})"
+        for row in blind
     ]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"Not shown to tell better from worse in {listed(named[:MOST_NAMED])}{more}: its shift there is no leniency."
+
+
+def scope(run: BiasRun) -> str:
+    """What was compared, for the line above the headline."""
+    return judges_by_language(run, "language_bias")

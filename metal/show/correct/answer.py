@@ -8,6 +8,7 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, plural, share, signed, within
 from metal.runs.columns import Row
 from metal.runs.correct_run import CorrectRun
+from metal.show.parts import criterion_in_words, judges_by_language
 from metal.show.view import Remark
 
 
@@ -29,20 +30,7 @@ def _answered(run: CorrectRun) -> list[Row]:
 
 
 def _where(run: CorrectRun, row: Row) -> str:
-    words = run.criteria[row["criterion"]].label or row["criterion"]
-    return f"{within(words)} in {language_name(row['language'])}"
-
-
-def lead(run: CorrectRun) -> str:
-    """Nothing beyond the headline."""
-    return ""
-
-
-def scope(run: CorrectRun) -> str:
-    """What was corrected, for the line above the headline."""
-    rows = run.records("corrected")
-    judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
-    return f"{plural(len(judges), 'judge')} · {plural(len(languages), 'language')}"
+    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
 
 
 def cards(run: CorrectRun) -> Iterator[Remark]:
@@ -60,3 +48,8 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
     if poor:
         words = f"In {plural(len(poor), 'case')}, for instance {_where(run, poor[0])}: people alone are as sure."
         yield Remark("Where the judge does not pay", words)
+
+
+def scope(run: CorrectRun) -> str:
+    """What was compared, for the line above the headline."""
+    return judges_by_language(run, "corrected")
