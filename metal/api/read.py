@@ -177,8 +177,9 @@ def read(
             counted_from=draft.counted_from,
         )
         report += tuple(map(note, merged.lines()))
+    origin = Path(data) if isinstance(data, str | os.PathLike) and base is None else None
     dataset = replace(dataset, report=report)
-    return join_texts(dataset, str(texts)) if texts else dataset
+    return replace(join_texts(dataset, str(texts)) if texts else dataset, origin=origin)
 
 
 def draft_of(
@@ -252,13 +253,14 @@ class Inputs:
     """A dataset with the ratings of runs added.
 
     folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added. digest: of data in
-    memory before that.
+    memory before that. origin: the file or release that they were read from.
     """
 
     dataset: Dataset
     folder: Path
     runs: tuple[Path, ...] = ()
     digest: str = ""
+    origin: Path | None = None
 
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset without people who fail the test questions by the model, and a warning for each of them."""
@@ -273,7 +275,7 @@ class Inputs:
         """run.toml of a run over these data. dataset: what is left of them."""
         from metal.runs.parts import manifest
 
-        shown = self.folder if self.folder != NOWHERE else Path(self.dataset.card.name)
+        shown = self.folder if self.folder != NOWHERE else self.origin or Path(self.dataset.card.name)
         return manifest(command, dataset, [shown, *self.runs], settings, raters, signature, self.digest)
 
 
@@ -290,7 +292,7 @@ def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
     if not isinstance(data, Dataset):
         dataset = with_submissions(dataset, folder)
     runs = tuple(folder_of(run) for run in ratings)
-    return Inputs(with_runs(dataset, runs), folder, runs, "" if dataset.folder else dataset.digest)
+    return Inputs(with_runs(dataset, runs), folder, runs, "" if dataset.folder else dataset.digest, dataset.origin)
 
 
 def as_dataset(data: Data) -> Dataset:

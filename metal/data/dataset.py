@@ -56,8 +56,8 @@ class Card:
 class Dataset:
     """Sources, outputs, raters and the tidy ratings table, all checked against each other.
 
-    extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read from, if any. report:
-    how it was read, line by line: what the reader changed, left out or found odd. Folder and report are not saved.
+    extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read from, origin: the
+    file or release, if any. report: how it was read: what the reader changed, left out or found odd. None is saved.
     """
 
     card: Card
@@ -68,6 +68,7 @@ class Dataset:
     ratings: pd.DataFrame
     extra: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = field(default=None, compare=False)
+    origin: Path | None = field(default=None, compare=False)
     report: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
@@ -85,10 +86,7 @@ class Dataset:
         return f"<p>{html.escape(repr(self))}</p>\n{table}"
 
     def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
-        """Write a new dataset folder, with force in the place of another; with update write into an existing one.
-
-        See save_dataset and update_dataset.
-        """
+        """Write a dataset folder: a new one, with force in the place of another; with update into an existing one."""
         if update:
             update_dataset(self, folder)
         else:
