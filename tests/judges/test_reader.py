@@ -374,6 +374,8 @@ def test_a_hostile_table(text: str, score: float) -> None:
         # hypothetical, asked
         ("The final score would be 2 if the grammar was fine. Score: 1", 1, True),
         ("Score: 1. It could have been a final score of 2.", 1, True),
+        ("Score: 1. Had it been shorter, the score would be 2.", 1, True),
+        ("Overall 1. Had it been shorter, the score would be 2.", None, False),  # `Overall` alone is no score
         ("If the grammar was fine, the final score would be 2. Score: 1", 1, True),
         ("To get the overall score of 2, fix typos. My score: 1.", 1, False),
         ("<rating>1</rating><explanation>would be <rating>2</rating> if the verb was right", 1, True),

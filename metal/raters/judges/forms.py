@@ -172,10 +172,11 @@ _SOMEBODY = (
     r"attempts|(?<!\b(?:that|which)\s)(?:contains|includes))"
 )
 # Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
-# got | it says: Score: 5 | gives the hotel | it could have been | if it was shorter, it would get
+# got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter, it would get
 BORROWED = regex.compile(
     rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if|(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
-    rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{_JUDGED}\b)\p{{L}}+|if\s+(?!I\b|forced)[^.!?;\n]+,\s[^.!?;,\n]*\b(?:would|could))\b"
+    rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{_JUDGED}\b)\p{{L}}+|"
+    r"(?:if\s+(?!I\b|forced)|had\s+(?:it|the|this)\s)[^.!?;\n]+,\s[^.!?;,\n]*\b(?:would|could))\b"
     r"(?:[\s:\"“‘'(*]+(?!(?:I|my|so|but|which|this)\b|and\b(?!\s+(?:give|rate|score|answer|assign|award|return|say)\b))"
     r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
 )
