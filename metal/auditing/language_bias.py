@@ -74,9 +74,14 @@ class _Scored:
     condition: Any
 
     def scores(self, raters: Sequence[str]) -> Numbers:
-        """(items, raters) NaN without an answer."""
+        """(items, raters) NaN without an answer; turned where lower is better, so that higher is more lenient."""
         codes = self.matrix.of(raters)
-        return np.asarray(np.where(codes >= 0, np.append(self.matrix.values, np.nan)[codes], np.nan))
+        return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
+
+    @property
+    def values(self) -> Numbers:
+        """The value of each code, higher where it is better."""
+        return self.matrix.values if self.criterion.direction == "higher" else -self.matrix.values
 
     @property
     def span(self) -> float:
@@ -187,7 +192,7 @@ def _rows(scored: _Scored, judge: str, people: Sequence[str], pivot: str) -> Ite
     lean, by = (parallel, PARALLEL) if parallel else (beside.get("gap"), BESIDE)
     adjusted = holm(lean.p) if lean else np.full(len(scored.languages), np.nan)
     flips = _flips(scored, answers, judged, pivot)
-    top = scored.matrix.values.max() if scored.criterion.scale.levels else math.nan
+    top = scored.values.max() if scored.criterion.scale.levels else math.nan
     for place, language in enumerate(scored.languages):
         own = judged & (scored.language == place)
         if not own.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,12 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     check_names_are_text(html)
     check_quiet(visit, folder / "report.html", "overview", "figures", "methods")
     check_accessible(visit, folder / "report.html")
+
+
+def test_lenient_is_towards_the_better_end() -> None:
+    criterion = replace(parallel(1).criteria["overall"], direction="lower")
+    table = metal.bias_language(replace(parallel(1), criteria={"overall": criterion})).tables["language_bias"]
+    assert table.set_index("language").loc["eu", "lean"] == pytest.approx(-2 / 3, abs=0.15)
 
 
 def test_an_even_judge_is_even() -> None:

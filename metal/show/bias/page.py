@@ -17,7 +17,9 @@ from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), "cannot say": (7, "cannot say")}
 MOST_CHARTS = 12
 MOST_ROWS = 300
-EXPLAINED = "Higher: the judge gives more than in the mean language for equal quality. Intervals are 95%."
+EXPLAINED = (
+    "Above 0: more lenient than in the mean language for equal quality, whichever end is better. Intervals are 95%."
+)
 
 
 def _groups(run: BiasRun) -> dict[tuple[str, str], list[Row]]:
