@@ -23,9 +23,9 @@ def facts(run: BiasRun) -> dict[str, str]:
 def definitions(run: BiasRun) -> list[Definition]:
     """The definitions behind the page."""
     words = {
-        "Lean": "How much higher than in the mean language the judge's score is for equal quality, on the scale of the "
-        "criterion: on the same contents where languages share them, else with people's quality held equal. Intervals "
-        "are 95%, by the jackknife over contents or sources.",
+        "Lean": "How much more lenient than in the mean language the judge is for equal quality, on the scale of the "
+        "criterion, turned where lower is better: on the same contents where languages share them, else with people's "
+        "quality held equal. Intervals are 95%, by the jackknife over contents or sources.",
         "Even, leans": f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side of 0. "
         "Leans: not even, and not 0 at 5% after Holm's correction over the languages.",
         "Same contents": "Each content has a level of its own, each language a shift; shifts add up to 0.",
