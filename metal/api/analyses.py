@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from metal.api.ranking_results import Leaderboard
     from metal.api.read import Data, Ratings
     from metal.api.results import Audit
+    from metal.runs.run import Run
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
 Margin = Annotated[
@@ -40,7 +41,7 @@ Bad = Annotated[str, Option("The bad end of nominal scales, which a judge must f
 @documented
 def audit(
     data: Data,
-    *ratings: Ratings,
+    *ratings: Ratings | Run,
     judges: Judges = (),
     criteria: Annotated[Names, Option("Criteria; default all that have levels.", "-c")] = (),
     languages: Languages = (),
@@ -93,7 +94,8 @@ def audit(
     For each criterion there is the weighted F1 of every judge with its 95% interval and Cohen's kappa, between what
     people reach and what always answering the most frequent class reaches; then a verdict for each judge, language and
     criterion: may it take a person's place there? `ratings` are run folders (from `metal.judge`) whose ratings are
-    added.
+    added, and runs of other questions (`metal.bias_language`, `metal.correct`, ...), folders or results: what they say
+    of a judge stands in the verdicts that it bears on, and changes none.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the cells done and the cells in all.
@@ -101,11 +103,13 @@ def audit(
     Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
     before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.
     """
+    from metal.api.report import told_apart
     from metal.api.results import Audit
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.runs.judges_run import doubts
+    from metal.runs.remarks import with_remarks
 
     settings = AuditSettings(
         judges=names(judges),
@@ -126,7 +130,8 @@ def audit(
         standardise=standardise,
         bad=bad,
     )
-    inputs = load(data, ratings)
+    added, beside = told_apart(ratings)
+    inputs = load(data, added)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     result = audited(dataset, settings, progress=progress)
     warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
@@ -138,7 +143,7 @@ def audit(
         )
     result = with_exclusions(result, excluded, warnings)
     manifest = inputs.manifest("audit", dataset, settings.to_dict(), result.judges, result.signature)
-    return Audit.of(result, dataset, manifest, result.compared, result.disagreements)
+    return with_remarks(Audit.of(result, dataset, manifest, result.compared, result.disagreements), beside)
 
 
 @documented

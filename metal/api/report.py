@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, Progress, StrPath, documented, no_progress
+from metal.errors import UsageError
 
 if TYPE_CHECKING:
+    from metal.api.read import Ratings
     from metal.api.results import Result
+    from metal.runs.run import Run
 
 
 # The command of a run with a page: what `open_run` gives of it.
@@ -60,6 +64,35 @@ def _open(folder: Path) -> Result:
     module, kind = RESULTS.get(command_of(folder), RESULTS["audit"])
     result: Result = getattr(import_module(module), kind).read(folder)
     return result
+
+
+def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]]:
+    """What stands beside data, told apart: ratings to add, and runs that say something of judges (`Run.remarks`).
+
+    Raises UsageError for a result that is neither.
+    """
+    from metal.runs.parts import command_of
+    from metal.runs.run import Run
+
+    ratings: list[Ratings] = []
+    runs: list[Run] = []
+    for each in given:
+        if isinstance(each, str | Path):
+            module, name = RESULTS.get(command_of(Path(each)), ("", ""))
+            kind = getattr(import_module(module), name) if module else Run
+            if kind.remarks is Run.remarks:
+                ratings.append(each)
+            else:
+                runs.append(kind.read(Path(each)))
+        elif not isinstance(each, Run):
+            ratings.append(each)
+        elif type(each).remarks is Run.remarks:
+            raise UsageError(
+                f"a result of `metal {each.command}` says nothing of judges; give the folder it is saved in"
+            )
+        else:
+            runs.append(each)
+    return ratings, runs
 
 
 @documented

@@ -175,6 +175,12 @@ FURTHER: Tables = {
         Figure("person_correlation", "a person's r"),
         *unshown("asked", "sources", "dropped", "undefined"),
     ),
+    "remarks": (
+        *HEAD,
+        JUDGE,
+        Column("line", "what it says", below=lambda row: f"metal {row['question']}, {name(row['run'])}, {row['data']}"),
+        *unshown("weight", "question", "run", "data", "signature"),
+    ),
 }
 
 
@@ -212,6 +218,11 @@ class AuditRun(Run):
         have = self.tables[table]
         more = (Column(name, statistic.title, figure, interval=True) for name, statistic in added if name in have)
         return (*super().columns(table), *more)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What other runs say of the judges: the rows of the table `remarks`, where it is."""
+        return self.records("remarks") if "remarks" in self.tables else []
 
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:

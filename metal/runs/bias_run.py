@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.auditing.language_bias import CONDITIONS, LANGUAGE_BIAS
-from metal.data.text import count, figure, p_value, percent, signed
+from metal.auditing.language_bias import CONDITIONS, EVEN, LANGUAGE_BIAS, LEANS, PARALLEL
+from metal.data.text import count, figure, interval, known, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import Run
+from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
 DESCRIBED: Tables = {
     "language_bias": with_the_rest(
@@ -57,3 +58,25 @@ class BiasRun(Run):
 
     command = "bias language"
     described = DESCRIBED
+
+    def span(self, criterion: str) -> float:
+        """The range of the scale that leans are on; 1 where it has no ends."""
+        low, high = self.criteria[criterion].scale.ends or (0.0, 1.0)
+        return high - low
+
+    def remarks(self) -> Iterator[VerdictLine]:
+        """Whether the judge leans in a language, and where it is not shown to tell better from worse."""
+        for row in self.records("language_bias"):
+            where = row["judge"], row["language"], row["criterion"]
+            if row["says"] == LEANS:
+                of = f" of {self.span(row['criterion']):g}" if self.criteria[row["criterion"]].scale.ends else ""
+                ends = interval(row["lean_low"], row["lean_high"], signed)
+                towards = f"towards {'better' if row['lean'] > 0 else 'worse'}"
+                by = f"{'on' if row['by'] == PARALLEL else 'with'} {row['by']}"
+                yield VerdictLine(*where, f"leans {signed(row['lean'])}{of} {ends} {towards}, {by}", WARNS)
+            else:
+                even = "even between languages" if row["says"] == EVEN else "whether it leans cannot be said"
+                yield VerdictLine(*where, even, NOTED)
+            if known(row["slope_low"]) and row["slope_low"] <= 0:
+                slope = f"slope {figure(row['slope'])} {interval(row['slope_low'], row['slope_high'])}"
+                yield VerdictLine(*where, f"not shown to tell better from worse: {slope}", WARNS)

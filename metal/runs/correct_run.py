@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from metal.auditing.corrected import CORRECTED, DIFFERENCES
-from metal.data.text import count, figure, p_value, share, signed
+from metal.auditing.corrected import ALL, CORRECTED, DIFFERENCES
+from metal.data.text import count, figure, interval, known, p_value, share, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import Run
+from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
 Share = partial(Column, format=share, interval=True)
 DESCRIBED: Tables = {
@@ -50,3 +51,14 @@ class CorrectRun(Run):
 
     command = "correct"
     described = DESCRIBED
+
+    def remarks(self) -> Iterator[VerdictLine]:
+        """How far the judge's mean alone is from people's, over all generators, and what a label beside it is worth."""
+        for row in self.records("corrected", generator=ALL):
+            if not known(row["bias"]):
+                continue
+            off = row["bias_low"] > 0 or row["bias_high"] < 0
+            bias = f"{signed(row['bias'])} {interval(row['bias_low'], row['bias_high'], signed)} of the scale"
+            worth = f"; a label beside it is worth {figure(row['labels_saved'])}" if known(row["labels_saved"]) else ""
+            line = f"its mean alone is {bias} from people's{'' if off else ', not shown to be off'}{worth}"
+            yield VerdictLine(row["judge"], row["language"], row["criterion"], line, WARNS if off else NOTED)

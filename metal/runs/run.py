@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,21 @@ from metal.runs.parts import again, need_files, read_lines, read_manifest, read_
 ALL_LANGUAGES = ""
 CELL = unshown("language", "criterion")
 EXCLUSIONS: Tables = {"exclusions": unshown("rater", "language", "criterion", "ratings", "why")}
+DISQUALIFIES, WARNS, NOTED = "disqualifies", "warns", "noted"
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """What a run says of a judge that bears on verdicts of an audit.
+
+    language, criterion: empty for all. weight: DISQUALIFIES (the judge is not to be used there), WARNS or NOTED.
+    """
+
+    judge: str
+    language: str
+    criterion: str
+    line: str
+    weight: str = NOTED
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +138,10 @@ class Run:
     def data(self) -> Mapping[str, Any]:
         """What run.toml says of the dataset: identity, title, licence, ..."""
         return dict(self.manifest["datasets"][0])
+
+    def remarks(self) -> Iterator[VerdictLine]:
+        """What the run says of judges that bears on verdicts of an audit (see metal.runs.remarks)."""
+        yield from ()
 
     def rows(self, table: str, **where: Any) -> pd.DataFrame:
         """The rows of a table where columns have these values; an empty table stays empty."""

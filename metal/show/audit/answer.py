@@ -6,12 +6,14 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
-from metal.data.text import figure, known, listed, percent, plural, within
+from metal.data.text import figure, known, listed, percent, plural, printable, within
 from metal.runs.audit_run import AuditRun
+from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.parts import criterion_in_words
 from metal.show.view import Remark
 
@@ -21,6 +23,7 @@ LITTLE = 0.03  # above the F1 of the most frequent answer
 LOW_COVERAGE = 0.95
 MOST_NAMED = 3
 Cells = Sequence[dict[str, Any]]
+PLACE = itemgetter("judge", "language", "criterion")
 
 
 def judged_cells(run: AuditRun) -> Cells:
@@ -162,13 +165,29 @@ def scope(run: AuditRun) -> str:
 
 
 def cards(run: AuditRun) -> Iterator[Remark]:
-    """Beware, where people disagree, what to do next."""
+    """What other runs say against a good verdict, beware, where people disagree, what to do next."""
     cells = judged_cells(run)
+    if against := _against(run, cells):
+        yield against
     if beware := _beware(run, cells):
         yield beware
     if people := _people(run, cells):
         yield people
     yield _next(run, cells)
+
+
+def _against(run: AuditRun, cells: Cells) -> Remark | None:
+    """What runs given beside say against judges that are as good as a person, or informative; the gravest first."""
+    good = {PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (AS_GOOD, INFORMATIVE)}
+    against = [row for row in run.lines if row["weight"] != NOTED and PLACE(row) in good]
+    against.sort(key=lambda row: (row["weight"] != DISQUALIFIES, *good[PLACE(row)]))
+    if not against:
+        return None
+    first, *others = against
+    more = f" {plural(len(others), 'more line')} below." if others else ""
+    who = f"{called(run, first['judge'])} {place(run, first)}"
+    words = f"{who}: {printable(first['line'])} ({first['question']}).{more}"
+    return Remark("Other runs say", words)
 
 
 def _beware(run: AuditRun, cells: Cells) -> Remark | None:

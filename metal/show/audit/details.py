@@ -59,6 +59,7 @@ def _detail(run: AuditRun, cell: VerdictCell, tables: Mapping[str, Rows]) -> dic
     ]
     return {
         "r": cell.reason,
+        "o": list(map(printable, cell.lines)),
         "j": name(key[0]),
         "c": key[1],
         "l": key[2],

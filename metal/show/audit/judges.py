@@ -119,6 +119,10 @@ FURTHER = {
     ),
     "confusion": ("What a judge says where people say something else", "Shares of the people's label, as above."),
     "by_certainty": ("Where people are certain, and where they are not", ""),
+    "remarks": (
+        "What other runs say of the judges",
+        "Lines of the runs that were given beside the data. They change no verdict; the CSV has their signatures.",
+    ),
 }
 
 

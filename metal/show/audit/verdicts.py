@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
@@ -58,7 +58,7 @@ class VerdictCell:
 
     style: its look, a key of WORDS. kept: what stands below; figure: the same with the number of items. bar: low, value
     and high on a cell's line; None where the share kept is not known. reason: the whole sentence; place: its anchor on
-    the page.
+    the page. lines: what other runs say of it.
     """
 
     row: Row
@@ -68,6 +68,7 @@ class VerdictCell:
     bar: tuple[float, float, float] | None
     reason: str
     place: str
+    lines: tuple[str, ...] = ()
 
     @property
     def sign(self) -> str:
@@ -120,14 +121,18 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
     """The verdicts on each judge, in the order of the audit; none without judges."""
     criteria, languages = judged_criteria(run), named_languages(run)
     by = {(row["judge"], row["criterion"], row["language"]): row for row in run.records("verdicts")}
+    lines: dict[tuple[str, str, str], list[str]] = {}
+    for remark in run.lines:
+        key = remark["judge"], remark["criterion"], remark["language"]
+        lines.setdefault(key, []).append(f"{remark['question']}: {remark['line']}")
     return [
         JudgeVerdicts(
             judge,
             run.raters[judge].kind if judge in run.raters else "",
             tuple(
                 tuple(
-                    _cell(row, criterion, f"why-{which}-{down}-{across}")
-                    if (row := by.get((judge, criterion.name, language)))
+                    _cell(row, criterion, f"why-{which}-{down}-{across}", lines.get(key, ()))
+                    if (row := by.get(key := (judge, criterion.name, language)))
                     else None
                     for across, language in enumerate(languages, 1)
                 )
@@ -146,13 +151,14 @@ def standing(of: JudgeVerdicts) -> tuple[float, ...]:
     return of.kind == "baseline", *(-counts[style] for style in ("good", "once", "some")), -mean
 
 
-def _cell(row: Row, criterion: Criterion, place: str) -> VerdictCell:
+def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str]) -> VerdictCell:
     where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
     reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
     style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
     kept, items = _kept(row), plural(int(row["items"]), "item")
     parts = (items, kept) if row["verdict"] in (DISAGREE, UNDECIDED) else (kept, items)
-    return VerdictCell(row, style, kept, " · ".join(filter(None, parts)), _bar(row), reason, place)
+    elsewhere = tuple(map(sentence, lines))
+    return VerdictCell(row, style, kept, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
 
 
 def _kept(row: Row) -> str:

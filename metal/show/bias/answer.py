@@ -18,7 +18,9 @@ MOST_NAMED = 4
 def headline(run: BiasRun) -> str:
     """In which languages the judge leans, and by how much."""
     rows = run.records("language_bias")
-    leans = sorted((row for row in rows if row["says"] == LEANS), key=lambda row: -abs(row["lean"]) / _span(run, row))
+    leans = sorted(
+        (row for row in rows if row["says"] == LEANS), key=lambda row: -abs(row["lean"]) / run.span(row["criterion"])
+    )
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     if leans:
         judge, criterion = leans[0]["judge"], leans[0]["criterion"]
@@ -43,12 +45,6 @@ def _lean(row: Row) -> str:
     return f"{language_name(row['language'])} ({signed(row['lean'])})"
 
 
-def _span(run: BiasRun, row: Row) -> float:
-    """The range of the scale that a lean is on; 1 where it has no ends."""
-    low, high = run.criteria[row["criterion"]].scale.ends or (0.0, 1.0)
-    return high - low
-
-
 def cards(run: BiasRun) -> Iterator[Remark]:
     """What naive figures would say, where the judge is blind, what to do next."""
     rows = run.records("language_bias")
@@ -68,7 +64,7 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
     off = [row for row in rows if known(row["gap"]) and known(row["naive_difference"])]
     if not off:
         return ""
-    worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / _span(run, row))
+    worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]))
     equal = f"{signed(worst['gap'])} {interval(worst['gap_low'], worst['gap_high'], signed)}"
     where = f"{language_name(worst['language'])} ({criterion_in_words(run, worst['criterion'])})"
     naive = signed(worst["naive_difference"])

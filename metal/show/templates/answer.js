@@ -65,6 +65,9 @@ async function explain() {
     const tables = make("div", null, { class: "tables" });
     tables.append(...chosen.t.map(table));
     const items = typical(data, chosen);
+    const others = make("ul", null, { class: "notes" });
+    others.append(...chosen.o.map((line) => make("li", line)));
+    if (chosen.o.length) why.append(make("p", "Other runs say:"), others);
     why.append(figures, tables);
     if (items.length) why.append(make("h3", "Typical disagreements"), ...items.map((item) => card(data, item)));
     else why.append(make("p", "No disagreement of this cell is in the page; disagreements.parquet has them all.", { class: "soft" }));
