@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import Judges, Languages, Names, Option, Progress, Seed, documented, names, no_progress
 from metal.api.read import load
+from metal.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
     from metal.api.correct_result import CorrectedScores
     from metal.api.read import Data, Ratings
+    from metal.data.dataset import Dataset
 
 
 @documented
@@ -25,6 +31,14 @@ def correct(
     labels: Annotated[
         int, Option("Take people's ratings of N random sources a language only, as if there were no more.", least=0)
     ] = 0,
+    labelled: Annotated[
+        Literal["random", "drawn", "test"] | None,
+        Option(
+            "How people's sources were chosen: at random, drawn by `metal.sample_labels`, or as a test set of its own. "
+            "[default: drawn where they were, else taken as random, with a warning]",
+            choices=("random", "drawn", "test"),
+        ),
+    ] = None,
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> CorrectedScores:
@@ -36,19 +50,24 @@ def correct(
     people only, judge only, the judge's bias, and how many labels one with the judge is worth. Where the judge does not
     pay, that is said.
 
-    The labelled sources have to be a random subset of all: where the judge scores them otherwise than the rest, nothing
-    is corrected.
+    The labelled sources have to be a random subset of all: where the judge's answers to them are distributed otherwise
+    than to the rest, nothing is corrected. Sources that `metal.sample_labels` drew count by the probabilities that it
+    kept in the dataset. With `labelled="test"` people rated a test set that was chosen otherwise: then shares of
+    classes are corrected for the mistakes that the judge makes there (Rogan and Gladen).
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
     of `metal.judge`. progress: called with the parts done and the parts in all.
 
-    Returns the tables `corrected` and `differences` (of generators, on the same sources) and the page, as shares of the
-    scale: 0 its low end, 1 its high end. Nothing is written before `save`.
+    Returns the tables `corrected` (with the rank of each generator and the ranks that it may have), `differences` (of
+    generators, on the same sources) and `classes`, and the page, as shares of the scale: 0 its low end, 1 its high end.
+    Nothing is written before `save`. Raises UsageError where nothing was rated by people and a judge, or
+    `labelled="drawn"` without a draw.
     """
     from metal import __version__
     from metal.api.correct_result import CorrectedScores
     from metal.auditing.corrected import corrected
     from metal.auditing.settings import AuditSettings
+    from metal.building.store import read_drawn
     from metal.data.pairs import one_item_per_pair
     from metal.data.text import signature_line
 
@@ -57,10 +76,36 @@ def correct(
     settings = AuditSettings(
         judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference, seed=seed
     )
-    made = corrected(dataset, settings, labels=labels, progress=progress or no_progress)
-    asked = {"reference": reference, "labels": labels, "seed": seed}
+    if labelled not in (None, "random", "drawn", "test"):
+        raise UsageError(f"`labelled` {labelled!r}: one of random, drawn, test")
+    chances = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
+    if labelled == "drawn" and not chances:
+        raise UsageError(f"{inputs.folder} has no drawn sources; `metal.sample_labels` draws some")
+    drawn = chances if labelled in (None, "drawn") and not labels else {}
+    made = corrected(
+        dataset, settings, labels=labels, test_set=labelled == "test", drawn=drawn, progress=progress or no_progress
+    )
+    chosen = labelled or ("drawn" if drawn else "random" if labels else "not said")
+    asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
+    warnings = (*made.warnings, *_doubts(dataset, chosen, drawn, made.tables["corrected"]))
     about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
-    took_part = sorted(set(made.tables["corrected"]["judge"]))
+    took_part = sorted({*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]})
     signed = signature_line({"metal": __version__, **about})
     manifest = inputs.manifest("correct", dataset, asked, took_part, signed).to_dict()
-    return CorrectedScores(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
+    return CorrectedScores(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, warnings)
+
+
+def _doubts(dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame) -> Iterator[str]:
+    """What to know of how people's sources were chosen."""
+    rated = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
+    languages = {dataset.sources[source].language for source in drawn if source in dataset.sources}
+    of_people = {str(source) for source in rated.loc[rated["language"].isin(languages), "source"].unique()}
+    if others := len(of_people - {*drawn}):
+        yield f"{others:,} sources that people rated were not drawn: their labels do not count"
+    if waiting := len({*drawn} - of_people):
+        yield f"{waiting:,} of {len(drawn):,} drawn sources have no label yet: those there are stand for them"
+    if labelled == "not said" and (table["undefined"] == "").any():
+        yield (
+            "nobody said how people's sources were chosen, and corrected means hold for a random subset only: "
+            '`labelled="random"` if it is one, `labelled="test"` for a test set of its own'
+        )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
+from metal.auditing.class_shares import CLASSES, class_rows
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.text import plural
 from metal.errors import UsageError
 from metal.stats.corrected import Corrected, Mean, corrected_mean
 from metal.stats.patterns import Codes, Numbers
@@ -23,10 +25,13 @@ LEAST = 20  # labelled sources
 NOT_RANDOM = 0.001  # p, below which the labelled sources are not taken for a random subset
 MOST_LEFT_OUT = 20  # people who are left out in turn
 ALL = "(all)"
+SHOWN = 0.05  # p, below which a generator is shown to be better than another
+CLASSES_COMPARED = 5  # of the judge's means, labelled against the rest
 CORRECTED = (
     *("language", "criterion", "judge", "generator", "sources", "labelled"),
     *(f"{name}{end}" for name in ("corrected", "people_only", "judge_only", "bias") for end in ("", "_low", "_high")),
-    *("any_people_low", "any_people_high", "weight", "rho", "labels_saved", "undefined"),
+    *("any_people_low", "any_people_high", "weight", "rho", "labels_saved", "rank", "rank_low", "rank_high"),
+    "undefined",
 )
 DIFFERENCES = (
     *("language", "criterion", "judge", "first", "second", "labelled", "difference", "difference_low"),
@@ -36,21 +41,23 @@ DIFFERENCES = (
 
 @dataclass(frozen=True)
 class CorrectedTables:
-    """What `corrected` found: tables `corrected` and `differences`, and warnings."""
+    """Tables `corrected`, `differences` and `classes`, and warnings."""
 
     tables: dict[str, pd.DataFrame]
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class _Sources:
+class SourceMeans:
     """The outputs of a generator, a row for each source. panel: (sources, people) and judge: (sources,) shares of the
-    scale, NaN without an answer.
+    scale, NaN without an answer. probabilities: (sources,) with which people's labels were drawn; None where all of a
+    random subset count alike.
     """
 
     panel: Numbers
     judge: Numbers
     names: tuple[int, ...]
+    probabilities: Numbers | None = None
 
     @property
     def people(self) -> Numbers:
@@ -63,80 +70,129 @@ class _Sources:
         """The corrected mean with these people's means."""
         has, judged = ~np.isnan(panel), ~np.isnan(self.judge)
         both = has & judged
-        return corrected_mean(panel[both], self.judge[both], self.judge[judged & ~has], seed=seed)
+        drawn = None if self.probabilities is None else self.probabilities[both]
+        others = self.judge[judged & ~has]
+        return corrected_mean(panel[both], self.judge[both], others, probabilities=drawn, seed=seed)
 
 
 def corrected(
-    dataset: Dataset, settings: AuditSettings, *, labels: int = 0, progress: Callable[[int, int], None]
+    dataset: Dataset,
+    settings: AuditSettings,
+    *,
+    labels: int = 0,
+    test_set: bool = False,
+    drawn: Mapping[str, float] | None = None,
+    progress: Callable[[int, int], None],
 ) -> CorrectedTables:
-    """Corrected means and differences. labels: take people's ratings of so many random sources of a language; 0: all.
+    """Corrected means and differences, or shares of classes.
+
+    labels: take people's ratings of so many random sources of a language; 0: all. test_set: what people rated is a test
+    set of its own, no random subset. drawn: source -> the probability with which it was drawn; other sources' labels do
+    not count in languages where any was drawn.
 
     Raises UsageError where there is no judge, or nothing that people and a judge rated.
     """
     rows: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
-    every = list(cells(dataset, settings, continuous=True))
+    classes: list[dict[str, Any]] = []
+    every = list(cells(dataset, settings, continuous=not test_set))
     for done, cell in enumerate(every):
         progress(done, len(every))
-        generators = _generators(dataset, cell)
-        if cell.criterion.scale.measure == "nominal" and not cell.criterion.scale.ends:
-            continue
+        generators = [dataset.outputs[output].generator for output in cell.matrix.outputs]
         for judge in cell.judges if cell.people else ():
-            by_generator = _by_generator(cell, judge, generators, labels, settings.seed)
-            of_judge = [
-                _row(cell, judge, generator, sources, settings.seed) for generator, sources in by_generator.items()
-            ]
-            rows += of_judge
-            sure = {row["generator"] for row in of_judge if math.isfinite(row["corrected"])} - {ALL}
-            sure_ones = {name: sources for name, sources in by_generator.items() if name in sure}
-            differences += _differences(cell, judge, sure_ones, settings.seed)
+            if test_set:
+                classes += class_rows(cell, judge, generators)
+            elif cell.criterion.scale.measure != "nominal" or cell.criterion.scale.ends:
+                chances = _chances(dataset, cell, labels, settings.seed, drawn)
+                by_generator = source_means(cell, judge, generators, chances)
+                of_judge, between = _compared(cell, judge, by_generator, settings.seed, tested=not labels)
+                rows += of_judge
+                differences += between
     progress(len(every), len(every))
-    if not rows:
-        raise UsageError("no criterion with an order that people and a judge rated: nothing to correct")
+    if not rows and not classes:
+        what = "with classes" if test_set else "with an order"
+        raise UsageError(f"no criterion {what} that people and a judge rated: nothing to correct")
     kept = [row for row in rows if math.isfinite(row["corrected"])]
     poor = [row for row in kept if row["labels_saved"] < 1]
     warnings = [f"in {len(poor)} of {len(kept)} cases the judge does not pay: people alone are as sure"] if poor else []
     tables = {
         "corrected": pd.DataFrame(rows, columns=list(CORRECTED)),
         "differences": pd.DataFrame(differences, columns=list(DIFFERENCES)),
+        "classes": pd.DataFrame(classes, columns=list(CLASSES)),
     }
     return CorrectedTables(tables, tuple(warnings))
 
 
-def _generators(dataset: Dataset, cell: AuditCell) -> list[str]:
-    """(items,) who wrote each output."""
-    return [dataset.outputs[output].generator for output in cell.matrix.outputs]
+def _chances(
+    dataset: Dataset, cell: AuditCell, labels: int, seed: int, drawn: Mapping[str, float] | None
+) -> Numbers | None:
+    """(items,) the probability that people were asked about the source, NaN where they were not; None without a draw
+    in the language, where every label counts alike."""
+    if labels:
+        chosen = np.random.default_rng(seed).permutation(np.unique(cell.matrix.sources))[:labels]
+        return np.where(np.isin(cell.matrix.sources, chosen), 1.0, np.nan)
+    names = [dataset.outputs[output].source for output in cell.matrix.outputs]
+    chances = np.array([(drawn or {}).get(name, math.nan) for name in names])
+    return None if np.isnan(chances).all() else chances
 
 
-def _by_generator(
-    cell: AuditCell, judge: str, generators: Sequence[str], labels: int, seed: int
-) -> dict[str, _Sources]:
-    """The sources of each generator, and of all together where there are several."""
+def source_means(
+    cell: AuditCell, judge: str, generators: Sequence[str], chances: Numbers | None = None
+) -> dict[str, SourceMeans]:
+    """The sources of each generator, and of all together (ALL) where there are several.
+
+    generators: (items,) who wrote each output. chances: (items,) of a label, NaN where people's do not count.
+    """
     low, high = cell.criterion.scale.ends or (float(cell.values.min()), float(cell.values.max()))
     codes = cell.matrix.of([judge, *cell.people])
     shares = np.where(codes >= 0, (np.append(cell.values, np.nan)[codes] - low) / (high - low), np.nan)
-    names = np.unique(cell.matrix.sources)
-    if labels:
-        chosen = np.random.default_rng(seed).permutation(names)[:labels]
-        shares[~np.isin(cell.matrix.sources, chosen), 1:] = np.nan
+    if chances is not None:
+        shares[np.isnan(chances), 1:] = np.nan
     every = sorted(set(generators))
-    together = {ALL: _means(shares, cell.matrix.sources)} if len(every) > 1 else {}
     of = np.array(generators, dtype=object)
-    return together | {name: _means(shares[of == name], cell.matrix.sources[of == name]) for name in every}
+    groups = {ALL: np.ones(len(of), dtype=bool)} if len(every) > 1 else {}
+    groups |= {name: of == name for name in every}
+    sources = cell.matrix.sources
+    return {
+        name: _means(shares[rows], sources[rows], None if chances is None else chances[rows])
+        for name, rows in groups.items()
+    }
 
 
-def _means(shares: Numbers, source: Codes) -> _Sources:
+def _means(shares: Numbers, source: Codes, chances: Numbers | None) -> SourceMeans:
     """The mean of each rater over the outputs of a source."""
-    names, place = np.unique(source, return_inverse=True)
+    names, first, place = np.unique(source, return_index=True, return_inverse=True)
     given = ~np.isnan(shares)
     sums, counts = np.zeros((len(names), shares.shape[1])), np.zeros((len(names), shares.shape[1]))
     np.add.at(sums, place, np.where(given, shares, 0.0))
     np.add.at(counts, place, given)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return _Sources(means[:, 1:], means[:, 0], tuple(names.tolist()))
+    return SourceMeans(means[:, 1:], means[:, 0], tuple(names.tolist()), None if chances is None else chances[first])
 
 
-def _row(cell: AuditCell, judge: str, generator: str, sources: _Sources, seed: int) -> dict[str, Any]:
+def _compared(
+    cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int, *, tested: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of a judge's generators, with their ranks, and of every two of them. tested: whether labels that METAL did
+    not draw have to look like a random subset."""
+    rows = [_row(cell, judge, name, sources, seed, tested=tested) for name, sources in by_generator.items()]
+    sure = {row["generator"]: row for row in rows if math.isfinite(row["corrected"]) and row["generator"] != ALL}
+    pairs = list(_differences(cell, judge, {name: by_generator[name] for name in sure}, seed))
+    better = 1 if cell.criterion.direction == "higher" else -1
+    order = sorted(sure, key=lambda name: -better * sure[name]["corrected"])
+    for rank, name in enumerate(order if len(sure) > 1 else [], 1):
+        own = [(pair["first"] == name, pair) for pair in pairs if name in (pair["first"], pair["second"])]
+        leads = [
+            (better if first else -better) * pair["difference"] for first, pair in own if pair["p_adjusted"] < SHOWN
+        ]
+        ahead, behind = (sum(sign * lead > 0 for lead in leads) for sign in (-1, 1))
+        sure[name] |= {"rank": rank, "rank_low": 1 + ahead, "rank_high": len(order) - behind}
+    return rows, pairs
+
+
+def _row(
+    cell: AuditCell, judge: str, generator: str, sources: SourceMeans, seed: int, *, tested: bool
+) -> dict[str, Any]:
     people, judged = sources.people, ~np.isnan(sources.judge)
     labelled = judged & ~np.isnan(people)
     others = judged & ~labelled
@@ -149,7 +205,7 @@ def _row(cell: AuditCell, judge: str, generator: str, sources: _Sources, seed: i
         "labelled": int(labelled.sum()),
         "undefined": "",
     }
-    if why := _refused(sources.judge, labelled, others):
+    if why := refused(sources.judge, labelled, others, tested=tested and sources.probabilities is None):
         return row | {"undefined": f"corrected: {why}"}
     estimate = sources.corrected(people, seed)
     row |= {
@@ -164,29 +220,47 @@ def _row(cell: AuditCell, judge: str, generator: str, sources: _Sources, seed: i
     return row | _for_any_people(sources, estimate.corrected, seed)
 
 
-def _refused(judge: Numbers, labelled: Any, others: Any) -> str:
-    """Why nothing is corrected; empty where it can be."""
+def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) -> str:
+    """Why nothing is corrected; empty where it can be. judge: (sources,); labelled, others: masks of its sources."""
     if not labelled.any():
         return "people and the judge rated no source in common"
     if not others.any():
         return "people rated all sources: their mean needs no correction"
     if labelled.sum() < LEAST:
-        return f"{int(labelled.sum())} labelled sources, {LEAST} needed"
-    p = _differs(judge[labelled], judge[others])
+        return f"{plural(int(labelled.sum()), 'labelled source')}, {LEAST} needed"
+    p = _differs(judge[labelled], judge[others]) if tested else 1.0
     if p < NOT_RANDOM:
         return f"the labelled sources are no random subset: the judge scores them otherwise than the rest (p {p:.1g})"
     return ""
 
 
 def _differs(first: Numbers, second: Numbers) -> float:
-    """Welch's two-sided p for equal means; 1 where nothing varies."""
-    if len(second) < 2:
+    """p of Pearson's chi-square that both have the same distribution; 1 where nothing varies.
+
+    Classes: the values that occur, or fifths of them; those that would have fewer than five in either join the next.
+    """
+    from scipy.special import gammaincc
+
+    every = np.concatenate([first, second])
+    values = np.unique(every)
+    if len(values) > 2 * CLASSES_COMPARED:
+        values = np.unique(np.quantile(every, np.arange(CLASSES_COMPARED) / CLASSES_COMPARED))
+    codes = np.maximum(np.searchsorted(values, every, side="right") - 1, 0)
+    both = np.stack([np.bincount(part, minlength=len(values)) for part in np.split(codes, [len(first)])])
+    shares = both.sum(axis=1) / both.sum()
+    columns: list[Numbers] = []
+    for column in both.T.astype(np.float64):
+        if columns and columns[-1].sum() * shares.min() < 5:
+            columns[-1] = columns[-1] + column
+        else:
+            columns.append(column)
+    if len(columns) > 1 and columns[-1].sum() * shares.min() < 5:
+        columns[-2:] = [columns[-2] + columns[-1]]
+    if len(columns) < 2:
         return 1.0
-    parts = [values.var(ddof=1) / len(values) for values in (first, second)]
-    if not sum(parts):
-        return 1.0
-    df = sum(parts) ** 2 / sum(part**2 / (len(each) - 1) for part, each in zip(parts, (first, second), strict=True))
-    return 2 * t_cdf(-abs(float(first.mean() - second.mean())) / math.sqrt(sum(parts)), float(df))
+    table = np.stack(columns, axis=1)
+    expected = shares[:, None] * table.sum(axis=0)
+    return float(gammaincc((len(columns) - 1) / 2, ((table - expected) ** 2 / expected).sum() / 2))
 
 
 def _ends(name: str, mean: Mean, *, share: bool = False) -> dict[str, float]:
@@ -194,21 +268,23 @@ def _ends(name: str, mean: Mean, *, share: bool = False) -> dict[str, float]:
     return {name: mean.value, f"{name}_low": low, f"{name}_high": high}
 
 
-def _for_any_people(sources: _Sources, mean: Mean, seed: int) -> dict[str, float]:
+def _for_any_people(sources: SourceMeans, mean: Mean, seed: int) -> dict[str, float]:
     """The wider interval for people like these: with the jackknife over persons added."""
     people = np.flatnonzero((~np.isnan(sources.panel)).any(axis=0))
     if not 3 <= len(people) <= MOST_LEFT_OUT:
         return {}
     without = []
     for person in people:
-        rest = _Sources(np.delete(sources.panel, person, axis=1), sources.judge, sources.names)
+        rest = replace(sources, panel=np.delete(sources.panel, person, axis=1))
         without.append(rest.corrected(rest.people, seed).corrected.value)
     added = (len(people) - 1) / len(people) * float(((np.array(without) - np.mean(without)) ** 2).sum())
     low, high = Mean(mean.value, mean.variance + added, min(mean.df, len(people) - 1.0)).interval()
     return {"any_people_low": low, "any_people_high": high}
 
 
-def _differences(cell: AuditCell, judge: str, by_generator: dict[str, _Sources], seed: int) -> Iterator[dict[str, Any]]:
+def _differences(
+    cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int
+) -> Iterator[dict[str, Any]]:
     """A row for each two generators, on the sources that both have."""
     estimates = []
     for first, second in combinations(by_generator, 2):
@@ -218,7 +294,8 @@ def _differences(cell: AuditCell, judge: str, by_generator: dict[str, _Sources],
         panel = ours.people[rows[0]] - theirs.people[rows[1]]
         judged = ours.judge[rows[0]] - theirs.judge[rows[1]]
         if int((~np.isnan(panel) & ~np.isnan(judged)).sum()) >= LEAST:
-            estimate = _Sources(panel[:, None], judged, ()).corrected(panel, seed)
+            drawn = None if ours.probabilities is None else ours.probabilities[rows[0]]
+            estimate = SourceMeans(panel[:, None], judged, (), drawn).corrected(panel, seed)
             estimates.append((first, second, int((~np.isnan(panel)).sum()), estimate))
     p_values = [
         2 * t_cdf(-abs(each.corrected.value) / math.sqrt(each.corrected.variance), each.corrected.df)

@@ -8,6 +8,7 @@ given.jsonl      rater, language, form, seed, criteria, tasks: a line for each a
 answers.jsonl    every imported answer, as it was given, with its round, its file and the seconds it took
 rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
 ambiguous.csv    outputs on which all raters disagree
+drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate, drawn by chance
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ KEY = "key"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
 ROUNDS = "rounds.jsonl"
 TEMPLATES = "templates.jsonl"
+DRAWN = "drawn.jsonl"
 CROWD = ("mturk", "crowd-csv")  # workers have names of their own, so nobody waits for the names in assignments
 
 
@@ -129,6 +131,26 @@ def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None
         records[name] = {"template": name, "compared": {**records.get(name, {}).get("compared", {}), **labels}}
     with new_file(folder / TEMPLATES) as partial:
         write_jsonl(partial, records.values())
+
+
+def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
+    """Source -> its record in drawn.jsonl, in the order of the file; empty without a draw."""
+    drawn: dict[str, dict[str, Any]] = {}
+    path = dataset / FOLDER / DRAWN
+    for entry in _lines(path, ("source", "language", "probability", "seed", "judge")):
+        chance = entry["probability"]
+        if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 < chance <= 1:
+            why = f"probability {chance!r} of source {entry['source']!r}"
+            raise DataError(path, why, "It is above 0 and at most 1; restore the file, or draw again with `force=True`")
+        drawn[str(entry["source"])] = entry
+    return drawn
+
+
+def note_drawn(dataset: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Replace drawn.jsonl."""
+    (dataset / FOLDER).mkdir(exist_ok=True)
+    with new_file(dataset / FOLDER / DRAWN) as partial:
+        write_jsonl(partial, records)
 
 
 def read_compared(dataset: Path) -> dict[str, str]:

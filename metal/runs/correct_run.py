@@ -6,20 +6,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from metal.auditing.class_shares import CLASSES
 from metal.auditing.corrected import ALL, CORRECTED, DIFFERENCES
 from metal.data.text import count, figure, interval, known, p_value, share, signed
 from metal.runs.audit_run import HEAD, JUDGE
-from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.columns import Column, Row, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
 Share = partial(Column, format=share, interval=True)
+
+
+def _ranks(row: Row) -> str:
+    """The ranks that are not ruled out: `1 to 3`."""
+    low, high = (row[end] for end in ("rank_low", "rank_high"))
+    return f"{count(low)} to {count(high)}" if known(low) and low < high else ""
+
+
 DESCRIBED: Tables = {
     "corrected": with_the_rest(
         (
             *HEAD,
             JUDGE,
             Column("generator", "generator"),
-            Share("corrected", "corrected", direction="higher"),
+            Share("corrected", "corrected"),
+            Column("rank", "rank", count, below=_ranks),
             Share("people_only", "people only"),
             Share("judge_only", "judge only"),
             Column("bias", "judge less people", signed, interval=True),
@@ -42,12 +52,28 @@ DESCRIBED: Tables = {
         ),
         DIFFERENCES,
     ),
+    "classes": with_the_rest(
+        (
+            *HEAD,
+            JUDGE,
+            Column("generator", "generator"),
+            Column("level", "class"),
+            Share("corrected", "corrected share"),
+            Column("judge_only", "judge only", share),
+            Column("sensitivity", "sensitivity", figure),
+            Column("specificity", "specificity", figure),
+            Column("informed", "their sum less 1", figure, interval=True),
+            Column("tested", "test items of the class", count),
+            Column("outputs", "outputs", count),
+        ),
+        CLASSES,
+    ),
 }
 
 
 @dataclass(frozen=True, repr=False)
 class CorrectRun(Run):
-    """People's means from a judge on all sources and people on some: tables `corrected` and `differences`."""
+    """People's means from a judge on all sources and people on some: tables `corrected`, `differences`, `classes`."""
 
     command = "correct"
     described = DESCRIBED

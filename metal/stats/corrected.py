@@ -2,16 +2,19 @@
 
 Prediction-powered inference with a tuned weight (PPI++: Angelopoulos et al. 2023), weights cross-fitted over sources
 and intervals by Student's t, which hold with few labels where the normal quantile does not (see
-tests/stats/test_corrected.py).
+tests/stats/test_corrected.py). Labels may have been drawn with unequal probabilities. Where they come from a test set
+of another kind, shares of classes are corrected for the mistakes that the judge makes there (Rogan and Gladen 1978).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 
+from metal.errors import Undefined
 from metal.stats.intervals import wilson
 from metal.stats.patterns import Numbers
 from metal.stats.significance import t_quantile
@@ -70,13 +73,20 @@ def mean_of(values: Numbers) -> Mean:
 
 
 def corrected_mean(
-    labels: Numbers, judged: Numbers, others: Numbers, *, weight: float | None = None, seed: int = 0
+    labels: Numbers,
+    judged: Numbers,
+    others: Numbers,
+    *,
+    weight: float | None = None,
+    probabilities: Numbers | None = None,
+    seed: int = 0,
 ) -> Corrected:
     """The mean that people would give all sources.
 
     labels, judged: (n,) what people and the judge say of the labelled sources; others: (m,) what the judge says of the
     others. weight: the judge's; where not given it is fitted on the folds that a source is not in, so that the same
     labels do not choose the weight and measure with it. A constant judge has weight 0: then the mean is people's.
+    probabilities: (n,) of each labelled source to be drawn, above 0; where they differ, a label counts 1 / probability.
 
     >>> labels = np.array([0.0, 1.0, 1.0, 0.0, 1.0])
     >>> alone = corrected_mean(labels, np.zeros(5), np.zeros(3))
@@ -84,6 +94,9 @@ def corrected_mean(
     (True, 0.0)
     """
     n, m = len(labels), len(others)
+    unequal = probabilities is not None and n > 0 and bool(np.ptp(probabilities) > 0)
+    counts = 1 / probabilities if unequal and probabilities is not None else np.ones(n)
+    counts = counts / counts.sum() if n else counts
     every = np.concatenate([judged, others])
     fitted = np.zeros(n)
     if weight is not None:
@@ -92,27 +105,111 @@ def corrected_mean(
         order = np.random.default_rng(seed).permutation(n)
         for fold in np.array_split(order, min(FOLDS, n)):
             rest = np.setdiff1d(order, fold)
-            fitted[fold] = _weight(labels[rest], judged[rest], every, n / m)
-    used = float(fitted.mean()) if n else 0.0
+            fitted[fold] = _weight(labels[rest], judged[rest], every, counts[rest], 0 if unequal else n / m)
+    used = float(counts @ fitted) if n else 0.0
     residuals = labels - fitted * judged
-    value = float(residuals.mean() + used * others.mean()) if m else float(labels.mean())
-    variance = math.nan
-    if n > 2:
-        own = float(residuals.var(ddof=1)) / (n - 1) if used else float(labels.var(ddof=1)) / n
-        variance = own + (used**2 * float(others.var(ddof=1)) / m if m > 1 else 0.0)
-    spread = labels.std() * judged.std() if n > 1 else 0.0
-    rho = float(np.mean((labels - labels.mean()) * (judged - judged.mean())) / spread) if spread > 0 else math.nan
-    people = mean_of(labels)
+    people = _weighed(labels, counts) if unequal else mean_of(labels)
+    if unequal:
+        corrected = _of_drawn(residuals, counts, used * every)
+    else:
+        value = float(residuals.mean() + used * others.mean()) if m else float(labels.mean())
+        variance = math.nan
+        if n > 2:
+            own = float(residuals.var(ddof=1)) / (n - 1) if used else float(labels.var(ddof=1)) / n
+            variance = own + (used**2 * float(others.var(ddof=1)) / m if m > 1 else 0.0)
+        corrected = Mean(value, variance, float(n - 2) if used else float(n - 1)) if m else people
+    variance = corrected.variance
     gain = people.variance / variance if n > 2 and variance > 0 and people.variance > 0 else 1.0
-    worth = n * min(max(gain, 1 / MOST_GAIN), MOST_GAIN)
-    corrected = Mean(value, variance, float(n - 2) if used else float(n - 1), worth) if m else people
-    return Corrected(people, mean_of(every), corrected, used, mean_of(judged - labels), rho)
+    worth = people.worth * min(max(gain, 1 / MOST_GAIN), MOST_GAIN)
+    bias = _weighed(judged - labels, counts) if unequal else mean_of(judged - labels)
+    rho = _correlation(labels, judged, counts)
+    return Corrected(people, mean_of(every), replace(corrected, worth=worth), used, bias, rho)
 
 
-def _weight(labels: Numbers, judged: Numbers, every: Numbers, ratio: float) -> float:
+def _weight(labels: Numbers, judged: Numbers, every: Numbers, counts: Numbers, ratio: float) -> float:
     """The weight with the smallest variance, between 0 and 1."""
     spread = float(every.var(ddof=1)) if len(every) > 1 else 0.0
     if spread <= 0 or len(labels) < 2:
         return 0.0
-    covariance = float(((labels - labels.mean()) * (judged - judged.mean())).sum()) / (len(labels) - 1)
+    counts = counts / counts.sum()
+    covariance = _covariance(labels, judged, counts) / (1 - float(counts @ counts))
     return min(max(covariance / ((1 + ratio) * spread), 0.0), 1.0)
+
+
+def _covariance(first: Numbers, second: Numbers, counts: Numbers) -> float:
+    return float(counts @ ((first - counts @ first) * (second - counts @ second)))
+
+
+def _correlation(labels: Numbers, judged: Numbers, counts: Numbers) -> float:
+    """NaN where one of them does not vary."""
+    if len(labels) < 2:
+        return math.nan
+    spread = _covariance(labels, labels, counts) * _covariance(judged, judged, counts)
+    return _covariance(labels, judged, counts) / math.sqrt(spread) if spread > 0 else math.nan
+
+
+def _weighed(values: Numbers, counts: Numbers) -> Mean:
+    """The mean of values that count unequally. counts: sum to 1. Variance: Horvitz and Thompson's, of the values less
+    their mean, as if each source had been drawn by itself; worth: Kish's number of equal ones."""
+    n, worth = len(values), 1 / float(counts @ counts)
+    mean = float(counts @ values)
+    variance = n / (n - 1) * float(((counts * (values - mean)) ** 2).sum()) if n > 1 else math.nan
+    return Mean(mean, variance, worth - 1, worth)
+
+
+def _of_drawn(residuals: Numbers, counts: Numbers, judged: Numbers) -> Mean:
+    """mean(weight x judge) over all sources, the labelled ones first, plus the weighed mean of labels less that."""
+    n, rectifier = len(residuals), _weighed(residuals, counts)
+    influence = (judged - judged.mean()) / len(judged)
+    influence[:n] += counts * (residuals - rectifier.value)
+    variance = n / (n - 1) * float((influence**2).sum()) if n > 2 else math.nan
+    return Mean(float(judged.mean()) + rectifier.value, variance, rectifier.df - 1)
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """The share of a class, with its interval of 95%. informed: sensitivity + specificity - 1 with its interval."""
+
+    value: float
+    low: float
+    high: float
+    informed: tuple[float, float, float]
+
+
+def rogan_gladen(
+    share: tuple[float, float], sensitivity: tuple[float, float], specificity: tuple[float, float]
+) -> ClassShare:
+    """The share of a class from a judge's share and its mistakes on a separate test set.
+
+    Each is a share and the number of independent items that it is worth: what the judge calls the class, among all;
+    among items of the class (sensitivity) and among the others (specificity) what it gets right.
+    (share + specificity - 1) / (sensitivity + specificity - 1), with Lang and Reiczigel's interval, whose ends are kept
+    between 0 and 1. Raises Undefined where the interval of sensitivity + specificity - 1 holds 0 or less.
+    Source: Rogan and Gladen (1978); Lang and Reiczigel (2014).
+
+    >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6)).value, 3)  # (.3 + .9 - 1) / (.8 + .9 - 1)
+    0.286
+    """
+    z = NormalDist().inv_cdf(0.975)
+    (p, n), (q1, n1), (q0, n0) = share, sensitivity, specificity
+    p_near, n_near = (n * p + z * z / 2) / (n + z * z), n + z * z
+    (q1_near, v1), (q0_near, v0) = (_plus_one(*each) for each in (sensitivity, specificity))
+    informed = q1_near + q0_near - 1
+    half = z * math.sqrt(v1 + v0)
+    if informed - half <= 0:
+        raise Undefined(
+            f"sensitivity {q1:.2f} and specificity {q0:.2f} on {n1:.0f} and {n0:.0f} independent test items do not "
+            "show that the judge tells the class from the others"
+        )
+    near = (p_near + q0_near - 1) / informed
+    shift = 2 * z * z * (near * v1 - (1 - near) * v0)
+    spread = math.sqrt(p_near * (1 - p_near) / n_near + (1 - near) ** 2 * v0 + near**2 * v1) / informed
+    low, high = (min(max(near + shift + sign * z * spread, 0.0), 1.0) for sign in (-1, 1))
+    value = min(max((p + q0 - 1) / (q1 + q0 - 1), 0.0), 1.0)
+    return ClassShare(value, min(low, value), max(high, value), (q1 + q0 - 1, informed - half, informed + half))
+
+
+def _plus_one(share: float, size: float) -> tuple[float, float]:
+    """A share with one success and one failure added, and its variance."""
+    near = (share * size + 1) / (size + 2)
+    return near, near * (1 - near) / (size + 2)

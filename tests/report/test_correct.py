@@ -63,6 +63,9 @@ def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> Non
     (difference,) = made.tables["differences"].to_dict("records")
     assert difference["difference_high"] < 0  # g2 is better
     assert difference["p_adjusted"] < 0.01
+    assert table.loc[["g1", "g2<b>"], ["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [[2, 2, 2], [1, 1, 1]]
+    assert any("nobody said" in warning for warning in made.warnings)
+    assert not metal.correct(read(scores()), labelled="random").warnings
     folder = made.save(tmp_path / "run")
     assert metal.open_run(folder).tables["corrected"].equals(made.tables["corrected"])
     check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
@@ -82,3 +85,33 @@ def test_what_cannot_be_corrected_says_why() -> None:
     assert "no random subset" in first
     with pytest.raises(UsageError, match="nothing to correct"):
         metal.correct(read(frame[frame["rater"] != "gpt-4"]))
+
+
+def test_a_test_set_corrects_shares_of_classes(tmp_path: Path, visit: Visiting) -> None:
+    """A judge calls 80% of the bad bad, and 20% of the good: 32% of 10% bad sources. The test set has half of each."""
+    rng, rows = np.random.default_rng(2), []
+    for source in range(1600):
+        tested = source < 200
+        bad = source % 2 == 0 if tested else source % 10 == 0
+        where = {"source": f"s{source}", "generator": "g", "language": "en"}
+        rows.append({**where, "rater": "gpt-4", "score": int(rng.random() < (0.2 if bad else 0.8))})
+        rows += [{**where, "rater": f"A{person}", "score": int(not bad)} for person in (1, 2)] if tested else []
+    data = metal.read(pd.DataFrame(rows), levels={"*": "Bad < Good"})
+    (refused,) = metal.correct(data).tables["corrected"]["undefined"]
+    assert "no random subset" in refused
+    made = metal.correct(data, labelled="test")
+    table = made.tables["classes"].set_index("level")
+    assert not len(made.tables["corrected"])
+    row = table.iloc[0]
+    assert row["judge_only"] > 0.2
+    assert row["corrected_low"] <= 0.1 <= row["corrected_high"] < row["judge_only"]
+    assert list(table["tested"]) == [100, 100]
+    folder = made.save(tmp_path / "run")
+    check_quiet(visit, folder / "report.html", "overview", "methods")
+
+
+def test_bad_words_for_the_choice() -> None:
+    with pytest.raises(UsageError, match="one of random, drawn, test"):
+        metal.correct(read(scores()), labelled="chance")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no drawn sources"):
+        metal.correct(bundled("datasets/mlqe"), labelled="drawn")

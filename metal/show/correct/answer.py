@@ -14,6 +14,9 @@ from metal.show.view import Remark
 
 def headline(run: CorrectRun) -> str:
     """How often a judge's mean alone is wrong, and what the judge is worth."""
+    if classes := _answered(run, "classes"):
+        off = [row for row in classes if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]]
+        return f"The judge's share of a class is shown to be off in {len(off)} of {plural(len(classes), 'case')}."
     rows = _answered(run)
     if not rows:
         return "Nothing could be corrected; the reasons stand below."
@@ -25,8 +28,8 @@ def headline(run: CorrectRun) -> str:
     return f"{wrong}; a label beside the judge is worth {figure(min(saved))} to {figure(max(saved))} labels alone."
 
 
-def _answered(run: CorrectRun) -> list[Row]:
-    return [row for row in run.records("corrected") if known(row["corrected"])]
+def _answered(run: CorrectRun, table: str = "corrected") -> list[Row]:
+    return [row for row in run.records(table) if known(row["corrected"])]
 
 
 def _where(run: CorrectRun, row: Row) -> str:
@@ -36,6 +39,14 @@ def _where(run: CorrectRun, row: Row) -> str:
 def cards(run: CorrectRun) -> Iterator[Remark]:
     """Where the judge alone misleads most; where it does not pay."""
     rows = _answered(run)
+    if classes := _answered(run, "classes"):
+        worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))
+        ends = interval(worst["corrected_low"], worst["corrected_high"], share)
+        words = (
+            f"{within(worst['judge'])} calls {share(worst['judge_only'])} of the outputs {within(worst['level'])} on "
+            f"{_where(run, worst)}; corrected it is {share(worst['corrected'])} {ends}."
+        )
+        yield Remark("Beware of the judge's share", words)
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         ends = interval(worst["corrected_low"], worst["corrected_high"], share)
@@ -52,4 +63,4 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
 
 def scope(run: CorrectRun) -> str:
     """What was compared, for the line above the headline."""
-    return judges_by_language(run, "corrected")
+    return judges_by_language(run, "classes" if len(run.tables["classes"]) else "corrected")
