@@ -25,6 +25,14 @@ def bias_language(
             "The language that changed answers are counted against. [default: en, else the largest]", metavar="CODE"
         ),
     ] = "",
+    falls: Annotated[
+        Names,
+        Option(
+            "Criteria that an output in a wrong language or script must fail; others must not change. "
+            "[default: METAL's two on language]",
+            rare=True,
+        ),
+    ] = (),
     reference: Annotated[
         str, Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
     ] = "",
@@ -39,8 +47,12 @@ def bias_language(
     alarms where languages differ in quality.
 
     Also by language: how well the judge tells good from bad (slope), its top class, answers that change from the pivot
-    language, and how scores change under each condition of outputs made from others (prompt language, wrong language,
-    another script, ...).
+    language beyond those that change when it is asked again (`repeat=2` of `metal.judge`), and how scores change under
+    each condition: instructions in the language of the text (`prompt_language` of `metal.judge`), and outputs made
+    from others (columns `of` and `condition`), among them a wrong language and another script, which criteria of
+    language must notice and others must not.
+
+    `judges="people"` asks the same of people's own mean: how far they put languages apart on the same contents.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the parts done and the parts in all.
@@ -60,8 +72,8 @@ def bias_language(
     settings = AuditSettings(
         judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference
     )
-    bias = language_bias(dataset, settings, pivot=pivot, progress=progress or no_progress)
-    asked = {"pivot": pivot, "reference": reference}
+    bias = language_bias(dataset, settings, pivot=pivot, falls=names(falls), progress=progress or no_progress)
+    asked = {"pivot": pivot, "falls": ",".join(names(falls)), "reference": reference}
     about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
     signed = signature_line({"metal": __version__, **about})
     took_part = sorted(set(bias.tables["language_bias"]["judge"]))

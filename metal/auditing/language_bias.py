@@ -11,40 +11,34 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import judges_of
+from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of
+from metal.auditing.scored_outputs import ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.ratings import CodeMatrix, code_matrix
-from metal.data.records import SWAPPED, Criterion
 from metal.data.text import first_few, plural
-from metal.errors import Undefined, UsageError
+from metal.errors import Undefined, UsageError, check_known
 from metal.stats.leniency import (
     FIGURES,
     LEAST,
     LEAST_RELIABILITY,
     RatedItems,
     Shifts,
-    mean_shift,
     parallel_shifts,
     shifts_beside_people,
 )
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.patterns import Numbers
 from metal.stats.significance import holm
 
-EVEN, LEANS, UNKNOWN = "even", "leans", "cannot say"
-MARGIN = 0.1  # of the scale's range: a lean that is surely smaller is none
+LEANS = "leans"
+PEOPLE = "people"  # asked for as a judge: their own mean
 PARALLEL, BESIDE = "the same contents", "quality held equal"
-REPEAT = "repeat"  # begins the condition of an output that was judged again as it is
 WITH_ENDS = ("parallel", "parallel_beside_people", *FIGURES, "flips", "excess_flips")
 LANGUAGE_BIAS = (
-    *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "outputs", "contents"),
+    *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "mean", "outputs"),
+    "contents",
     *(f"{name}{end}" for name in WITH_ENDS for end in ("", "_low", "_high")),
     *("top_share", "undefined"),
 )
-CONDITIONS = (
-    *("language", "criterion", "judge", "condition", "pairs", "change", "change_low", "change_high", "p"),
-    *("changed", "lower", "higher"),
-)
-NOTHING = Shifts(*(np.full(1, np.nan),) * 3)
 
 
 @dataclass(frozen=True)
@@ -55,58 +49,33 @@ class BiasTables:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """The outputs of one criterion, in all languages, with whom they belong to.
-
-    language, source, content, unit: (items,) codes; of: (items,) the place of the output that it was made from, or -1;
-    condition: (items,) how.
-    """
-
-    criterion: Criterion
-    matrix: CodeMatrix
-    languages: tuple[str, ...]
-    language: Codes
-    source: Codes
-    content: Codes
-    unit: Codes
-    of: Codes
-    condition: Any
-
-    def scores(self, raters: Sequence[str]) -> Numbers:
-        """(items, raters) NaN without an answer; turned where lower is better, so that higher is more lenient."""
-        codes = self.matrix.of(raters)
-        return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
-
-    @property
-    def values(self) -> Numbers:
-        """The value of each code, higher where it is better."""
-        return self.matrix.values if self.criterion.direction == "higher" else -self.matrix.values
-
-    @property
-    def span(self) -> float:
-        """The range of the scale; of one without ends, of the scores that occur."""
-        low, high = self.criterion.scale.ends or (self.matrix.values.min(), self.matrix.values.max())
-        return float(high - low)
-
-
 def language_bias(
-    dataset: Dataset, settings: AuditSettings, *, pivot: str = "", progress: Callable[[int, int], None]
+    dataset: Dataset,
+    settings: AuditSettings,
+    *,
+    pivot: str = "",
+    falls: Sequence[str] = (),
+    progress: Callable[[int, int], None],
 ) -> BiasTables:
     """How each judge treats each language. pivot: the language that flips are counted against; where empty, English if
-    there is English, else the language with the most outputs.
+    there is English, else the language with the most outputs. falls: criteria that a wrong language must fail.
 
-    Raises UsageError where fewer than two languages were judged.
+    Raises UsageError where fewer than two languages were judged, or where nothing makes them comparable.
     """
     alone = not settings.reference and not any(rater.kind == "human" for rater in dataset.raters.values())
-    people, judges = () if alone else people_named(dataset, settings.reference), judges_of(dataset, settings)
+    people = () if alone else people_named(dataset, settings.reference)
+    judges = (*judges_of(dataset, settings), *([PEOPLE] if PEOPLE in settings.judges and people else []))
     languages = tuple(settings.languages or dataset.languages)
     if len(languages) < 2:
         raise UsageError(
             "a language bias needs two languages or more, and the ratings have one; add another with --into"
         )
     if not judges:
-        raise UsageError("no judges in the data: add the run folder of `metal judge`")
+        raise UsageError(
+            "no judges in the data: add the run folder of `metal judge`, or see how people's own scores differ with "
+            '`judges="people"`'
+        )
+    check_known("criterion", falls, dataset.criteria)
     if pivot and pivot not in languages:
         raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
     chosen = list(settings.criteria or dataset.criteria)
@@ -116,70 +85,66 @@ def language_bias(
     changes: list[dict[str, Any]] = []
     ordered = [dataset.criteria[name] for name in chosen if name not in unordered]
     for done, criterion in enumerate(ordered):
-        scored = _scored(dataset, criterion, {*people, *judges}, languages)
+        again = {judge: repeats_of(dataset, judge) for judge in judges}
+        raters = {*people, *judges, *(name for names in again.values() for name in names)}
+        scored = scored_outputs(dataset, criterion, raters, languages)
         progress(done, len(ordered))
         if scored is None:
             continue
         reference = pivot or _pivot(scored)
-        for judge in (name for name in judges if name in scored.matrix.raters):
-            rows += _rows(scored, judge, [name for name in people if name in scored.matrix.raters], reference)
-            changes += _changes(scored, judge)
+        panel = [name for name in people if name in scored.matrix.raters]
+        for judge in (name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)):
+            repeats = [name for name in again[judge] if name in scored.matrix.raters]
+            rows += _rows(scored, judge, repeats, panel, reference)
+            if judge != PEOPLE:
+                changes += condition_rows(scored, judge, panel, dataset.raters, falls)
     progress(len(ordered), len(ordered))
-    warnings = [f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out: {first_few(unordered)}"]
     tables = {
         "language_bias": pd.DataFrame(rows, columns=list(LANGUAGE_BIAS)),
         "conditions": pd.DataFrame(changes, columns=list(CONDITIONS)),
     }
     if not rows:
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
-    return BiasTables(tables, tuple(warnings if unordered else ()))
+    if not people and all(math.isnan(row["parallel"]) for row in rows):
+        raise UsageError(
+            f"nothing makes these languages comparable: no {LEAST} contents are in two of them, and no people rated "
+            'the outputs; name the column that is equal for translations of each other, `columns={"content": COLUMN}` '
+            "of `metal.read`, or add people's ratings"
+        )
+    left_out = f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out: {first_few(unordered)}"
+    return BiasTables(tables, (*([left_out] if unordered else []), *_unreliable(rows)))
 
 
-def _scored(dataset: Dataset, criterion: Criterion, raters: set[str], languages: tuple[str, ...]) -> _Scored | None:
-    table = dataset.ratings
-    rows = table[
-        (table["criterion"] == criterion.name)
-        & table["rater"].isin(list(raters))
-        & table["language"].isin(list(languages))
-    ]
-    if rows.empty or rows["language"].nunique() < 2:
-        return None
-    matrix = code_matrix(rows, criterion)
-    outputs = [dataset.outputs[name] for name in matrix.outputs]
-    places = {name: place for place, name in enumerate(matrix.outputs)}
-    contents = [dataset.sources[output.source].content or output.source for output in outputs]
-    units = list(zip(contents, (output.generator for output in outputs), strict=True))
-    content, unit = pd.factorize(np.array(contents, dtype=object))[0], pd.factorize(pd.Series(units))[0]
-    language = np.array([languages.index(output.language) for output in outputs])
-    if not _shared(unit, language):  # each language has generators of its own
-        unit = content
-    return _Scored(
-        criterion,
-        matrix,
-        languages,
-        language,
-        matrix.sources,
-        content,
-        unit,
-        np.array([places.get(output.of, -1) if output.condition != SWAPPED else -1 for output in outputs]),
-        np.array([output.condition for output in outputs], dtype=object),
-    )
+def _unreliable(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line for each criterion: where people agree too little to stand for quality, and what to do."""
+    low: dict[str, dict[str, str]] = {}
+    for row in rows:
+        if row["reliability"] < LEAST_RELIABILITY and math.isnan(row["lean"]):
+            low.setdefault(row["criterion"], {})[row["language"]] = f"{row['language']} {row['reliability']:.2f}"
+    for criterion, languages in low.items():
+        yield (
+            f"{criterion}: people's reliability is below {LEAST_RELIABILITY:g} in {first_few([*languages.values()])}; "
+            "ask more people about each output, or let the judge rate the same contents in each language"
+        )
 
 
-def _shared(unit: Codes, language: Codes) -> bool:
-    """Whether any unit occurs in two languages."""
-    pairs = np.unique(np.stack([unit, language]), axis=1)[0]
-    return len(np.unique(pairs)) < len(pairs)
-
-
-def _pivot(scored: _Scored) -> str:
+def _pivot(scored: ScoredOutputs) -> str:
     counts = np.bincount(scored.language, minlength=len(scored.languages))
     return "en" if "en" in scored.languages else scored.languages[int(counts.argmax())]
 
 
-def _rows(scored: _Scored, judge: str, people: Sequence[str], pivot: str) -> Iterator[dict[str, Any]]:
-    """A row for each language in which the judge answered."""
-    answers, panel = scored.scores([judge])[:, 0], scored.scores(people)
+def _rows(
+    scored: ScoredOutputs, judge: str, repeats: Sequence[str], people: Sequence[str], pivot: str
+) -> Iterator[dict[str, Any]]:
+    """A row for each language in which the judge answered. repeats: the judge asked again."""
+    panel = scored.scores(people)
+    if judge == PEOPLE:
+        given = ~np.isnan(panel)
+        sums = np.where(given, panel, 0.0).sum(axis=1)
+        answers = np.where(given.any(axis=1), sums / np.maximum(given.sum(axis=1), 1), np.nan)
+        people, panel = (), panel[:, :0]
+    else:
+        answers = scored.scores([judge])[:, 0]
     original = scored.condition == ""
     judged = original & ~np.isnan(answers)
     rated = judged & (~np.isnan(panel)).any(axis=1)
@@ -191,7 +156,8 @@ def _rows(scored: _Scored, judge: str, people: Sequence[str], pivot: str) -> Ite
     parallel_people, _ = _parallel(scored, against, rated) if len(people) else (None, "")
     lean, by = (parallel, PARALLEL) if parallel else (beside.get("gap"), BESIDE)
     adjusted = holm(lean.p) if lean else np.full(len(scored.languages), np.nan)
-    flips = _flips(scored, answers, judged, pivot)
+    flipped = flips(scored, answers, scored.scores(repeats), judged, pivot)
+    sign = 1 if scored.criterion.direction == "higher" else -1
     top = scored.values.max() if scored.criterion.scale.levels else math.nan
     for place, language in enumerate(scored.languages):
         own = judged & (scored.language == place)
@@ -201,19 +167,20 @@ def _rows(scored: _Scored, judge: str, people: Sequence[str], pivot: str) -> Ite
             "parallel": (parallel, place),
             "parallel_beside_people": (parallel_people, place),
             **{name: (beside.get(name), place) for name in FIGURES},
-            "flips": (flips[language][0], 0),
-            "excess_flips": (flips[language][1], 0),
+            "flips": (flipped[language][0], 0),
+            "excess_flips": (flipped[language][1], 0),
         }
-        undefined = {"parallel": why_parallel, "gap": why_beside[place], "excess_flips": flips[language][2]}
-        says = _says(lean, place, adjusted, scored.span)
+        undefined = {"parallel": why_parallel, "gap": why_beside[place], "excess_flips": flipped[language][2]}
+        verdict = says(lean, place, adjusted[place], scored.span, LEANS)
         yield {
             "language": language,
             "criterion": scored.criterion.name,
             "judge": judge,
-            "says": says,
-            "by": by if says else "",
+            "says": verdict,
+            "by": by,
             **_with_ends("lean", lean, place),
             "p": adjusted[place],
+            "mean": sign * float(answers[own].mean()),
             "outputs": int(own.sum()),
             "contents": len(np.unique(scored.content[own])),
             **{
@@ -239,18 +206,8 @@ def _with_ends(name: str, shifts: Shifts | None, place: int) -> dict[str, float]
     return {name: float(shifts.value[place]), f"{name}_low": low, f"{name}_high": high}
 
 
-def _says(lean: Shifts | None, place: int, adjusted: Numbers, span: float) -> str:
-    """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Leans: else, not 0 by Holm's p."""
-    if lean is None or not _known(lean, place):
-        return UNKNOWN
-    low, high = lean.interval(place, 0.95)
-    if low > -MARGIN * span and high < MARGIN * span:
-        return EVEN
-    return LEANS if adjusted[place] < 0.05 else UNKNOWN
-
-
 def _beside_people(
-    scored: _Scored, answers: Numbers, panel: Numbers, rated: Any
+    scored: ScoredOutputs, answers: Numbers, panel: Numbers, rated: Any
 ) -> tuple[dict[str, Shifts], dict[int, str]]:
     """What `shifts_beside_people` says, and for each language why it has no gap."""
     everywhere = range(len(scored.languages))
@@ -275,7 +232,7 @@ def _beside_people(
     return figures, why
 
 
-def _parallel(scored: _Scored, values: Numbers, use: Any) -> tuple[Shifts | None, str]:
+def _parallel(scored: ScoredOutputs, values: Numbers, use: Any) -> tuple[Shifts | None, str]:
     """Shifts on the same contents, or why there are none."""
     try:
         shifts = parallel_shifts(
@@ -284,61 +241,3 @@ def _parallel(scored: _Scored, values: Numbers, use: Any) -> tuple[Shifts | None
     except Undefined as error:
         return None, str(error)
     return shifts, "too few contents that another language has as well"
-
-
-def _flips(
-    scored: _Scored, answers: Numbers, judged: Any, pivot: str
-) -> dict[str, tuple[Shifts | None, Shifts | None, str]]:
-    """{language: share of contents with another answer than in the pivot, that share less the one of repeats in the
-    pivot, why it is undefined}"""
-    by_language: dict[str, tuple[Shifts | None, Shifts | None, str]] = {}
-    at = scored.languages.index(pivot)
-    in_pivot = {int(scored.unit[row]): int(row) for row in np.flatnonzero(judged & (scored.language == at))}
-    again = np.array([str(condition).startswith(REPEAT) for condition in scored.condition])
-    floors: dict[int, list[float]] = {}
-    for row in np.flatnonzero(again & (scored.language == at) & (scored.of >= 0) & ~np.isnan(answers)):
-        original = int(scored.of[row])
-        if not math.isnan(answers[original]):
-            floors.setdefault(original, []).append(float(answers[row] != answers[original]))
-    for place, language in enumerate(scored.languages):
-        rows = [
-            int(row) for row in np.flatnonzero(judged & (scored.language == place)) if int(scored.unit[row]) in in_pivot
-        ]
-        if place == at or not rows or not scored.criterion.scale.levels:
-            by_language[language] = None, None, ""
-            continue
-        pivots = [in_pivot[int(scored.unit[row])] for row in rows]
-        flipped = (answers[rows] != answers[pivots]).astype(np.float64)
-        floor = np.array([np.mean(floors[row]) if row in floors else np.nan for row in pivots])
-        have = ~np.isnan(floor)
-        excess = mean_shift(flipped[have] - floor[have], scored.content[rows][have]) if have.any() else None
-        why = "" if have.any() else f"no output in {pivot} was judged again (condition `{REPEAT}`)"
-        by_language[language] = mean_shift(flipped, scored.content[rows]), excess, why
-    return by_language
-
-
-def _changes(scored: _Scored, judge: str) -> Iterator[dict[str, Any]]:
-    """A row for each language and condition: how the score changes from that of the output it was made from."""
-    answers = scored.scores([judge])[:, 0]
-    paired = (scored.of >= 0) & ~np.isnan(answers)
-    paired[paired] = ~np.isnan(answers[scored.of[paired]])
-    for place, language in enumerate(scored.languages):
-        for condition in sorted(set(scored.condition[paired & (scored.language == place)])):
-            rows = np.flatnonzero(paired & (scored.language == place) & (scored.condition == condition))
-            change = answers[rows] - answers[scored.of[rows]]
-            shift = mean_shift(change, scored.content[rows])
-            low, high = shift.interval(0)
-            yield {
-                "language": language,
-                "criterion": scored.criterion.name,
-                "judge": judge,
-                "condition": condition,
-                "pairs": len(rows),
-                "change": float(shift.value[0]),
-                "change_low": low,
-                "change_high": high,
-                "p": float(shift.p[0]),
-                "changed": float((change != 0).mean()),
-                "lower": float((change < 0).mean()),
-                "higher": float((change > 0).mean()),
-            }

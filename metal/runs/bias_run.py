@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.auditing.language_bias import CONDITIONS, EVEN, LANGUAGE_BIAS, LEANS, PARALLEL
+from metal.auditing.conditions import CONDITIONS
+from metal.auditing.language_bias import LANGUAGE_BIAS, LEANS, PARALLEL
+from metal.auditing.scored_outputs import EVEN
 from metal.data.text import count, figure, interval, known, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
@@ -31,6 +33,7 @@ DESCRIBED: Tables = {
             Column("top_share", "best class", percent),
             Column("flips", "other answer than in the pivot", percent),
             Column("excess_flips", "more than when asked again", signed, interval=True),
+            Column("mean", "mean score", figure),
             Column("outputs", "outputs", count, below=lambda row: f"{count(row['contents'])} contents"),
         ),
         LANGUAGE_BIAS,
@@ -40,12 +43,18 @@ DESCRIBED: Tables = {
             *HEAD,
             JUDGE,
             Column("condition", "condition"),
+            Column("says", "says"),
             Column("pairs", "pairs", count),
             Column("change", "better by", signed, interval=True),
-            Column("p", "p", p_value),
+            Column("p", "p, corrected", p_value),
             Column("changed", "changed", percent),
             Column("lower", "worse", percent),
             Column("higher", "better", percent),
+            Column("flip_p", "p of worse against better", p_value),
+            Column("nearer", "nearer to people by", signed, interval=True),
+            Column("expected", "must"),
+            Column("noticed", "noticed", percent, interval=True, direction="higher"),
+            Column("collateral", "changed though it must not", percent, interval=True, direction="lower"),
         ),
         CONDITIONS,
     ),

@@ -89,6 +89,19 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
             return value
 
 
+def sign_test(down: int, up: int) -> float:
+    """The exact two-sided p of so many changes down and up, where both are equally likely; McNemar's for two levels.
+
+    Source: McNemar (1947), the binomial form.
+    >>> round(sign_test(1, 7), 5), sign_test(0, 0)  # 2 * (1 + 8) / 2**8
+    (0.07031, 1.0)
+    """
+    changes, fewer = down + up, min(down, up)
+    steps = np.arange(fewer, dtype=np.float64)
+    log_ways = np.concatenate([[0.0], np.cumsum(np.log((changes - steps) / (steps + 1)))])
+    return min(2 * float(np.exp(log_ways - changes * np.log(2.0)).sum()), 1.0)
+
+
 def holm(p_values: Any) -> Numbers:
     """Holm's step-down: for claims that *any* of the hypotheses is false. Source: Holm (1979).
 

@@ -35,7 +35,7 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     assert set(table["by"]) == {"the same contents"}
     assert table.loc["eu", "lean"] == pytest.approx(2 / 3, abs=0.15)  # 4 on, some cut at 5
     assert table.loc["eu", "flips"] > 0.7
-    assert "condition `repeat`" in table.loc["eu", "undefined"]
+    assert "metal.judge(repeat=2)" in table.loc["eu", "undefined"]
     folder = found.save(tmp_path / "run")
     assert metal.open_run(folder).tables["language_bias"].equals(found.tables["language_bias"])
     html = (folder / "report.html").read_text(encoding="utf-8")

@@ -201,8 +201,9 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         check_language(codes[bad[0]], row_of(where, int(tidy.index[int((tidy["language"] == bad[0]).argmax())])))
     tidy["language"] = tidy["language"].map(codes).astype("category")
     named = options.get("columns") or {}
-    if "output" in tidy and "source" not in tidy and "output" not in named and _several(tidy, "output", "generator"):
-        notes.append("the same id occurs with several generators: taken for the source's (`columns`)")
+    several = [role for role in ("generator", "language") if "output" in tidy and _several(tidy, "output", role)]
+    if several and "source" not in tidy and "output" not in named:
+        notes.append(f"the same id occurs with several {several[0]}s: taken for the source's (`columns`)")
         tidy = tidy.rename(columns={"output": "source"})
         columns: TableColumns = tidy.attrs["columns"]
         roles = {"source" if role == "output" else role: column for role, column in columns.roles.items()}

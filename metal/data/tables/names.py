@@ -24,6 +24,8 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
     "confidence": ("confidence",),
     "content": ("contentid",),
+    "of": ("of", "madefrom"),
+    "condition": ("condition",),
     "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
     "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext", "answer"),
     "source_text": (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from metal.auditing.language_bias import BESIDE, EVEN, LEANS, MARGIN
+from metal.auditing.conditions import CHANGES
+from metal.auditing.language_bias import BESIDE, LEANS, PEOPLE
+from metal.auditing.scored_outputs import EVEN, MARGIN
 from metal.data.languages import language_name
-from metal.data.text import interval, known, listed, plural, signed, within
+from metal.data.text import interval, known, listed, percent, plural, signed, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.parts import criterion_in_words, judges_by_language
@@ -28,11 +30,14 @@ def headline(run: BiasRun) -> str:
             (row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)),
             key=lambda row: -row["lean"],
         )
-        words = [f"most lenient in {_lean(own[0])}"] if own[0]["lean"] > 0 else []
-        words += [f"most severe in {_lean(own[-1])}"] if own[-1]["lean"] < 0 else []
+        high, low = ("highest", "lowest") if judge == PEOPLE else ("most lenient", "most severe")
+        words = [f"{high} in {_lean(own[0])}"] if own[0]["lean"] > 0 else []
+        words += [f"{low} in {_lean(own[-1])}"] if own[-1]["lean"] < 0 else []
         beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
         others = len(leans) - len(words)
         more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
+        if judge == PEOPLE:
+            return f"People's scores are {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
         return f"{beside}{within(judge)} is {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
     if all(row["says"] == EVEN for row in rows):
         who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
@@ -52,6 +57,10 @@ def cards(run: BiasRun) -> Iterator[Remark]:
         yield Remark("Beware of judge minus people", naive)
     if blind := _blind(run, rows):
         yield Remark("Blind there", blind)
+    if moved := _moved(run):
+        yield Remark("What changes scores", moved)
+    if noticed := _noticed(run):
+        yield Remark("Wrong language or script", noticed)
     if any(row["by"] == BESIDE for row in rows):
         words = (
             "To tell the judge from its people, let it rate the same contents in each language (a column `content`)."
@@ -71,13 +80,48 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
     return f"Judge minus people misses most in {where}: {naive}, where quality held equal gives {equal}."
 
 
+def _where(run: BiasRun, row: Row) -> str:
+    """`Basque (overall score, gpt-4)`"""
+    return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}, {within(row['judge'])})"
+
+
+def _moved(run: BiasRun) -> str:
+    """Which conditions that should not matter change scores, the largest change first."""
+    rows = [row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]]
+    rows.sort(key=lambda row: -abs(row["change"]) / _span(run, row))
+    words = [
+        f"{within(row['condition'])}: {signed(row['change'])} in {_where(run, row)}, "
+        f"{interval(row['change_low'], row['change_high'], signed)}"
+        for row in rows[:MOST_NAMED]
+    ]
+    more = f"; and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
+    return f"{'; '.join(words)}{more}." if words else ""
+
+
+def _noticed(run: BiasRun) -> str:
+    """Where a wrong language or script is noticed least, and where it changes most what it should not."""
+    rows = run.records("conditions")
+    least = min((row for row in rows if known(row["noticed"])), key=lambda row: row["noticed"], default=None)
+    most = max((row for row in rows if known(row["collateral"])), key=lambda row: row["collateral"], default=None)
+    words = [
+        f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of outputs in "
+        f"{_where(run, row)}, {within(row['condition'])}"
+        for verb, key, row in (
+            ("Noticed least, in", "noticed", least),
+            ("Other scores change most, in", "collateral", most),
+        )
+        if row
+    ]
+    return " ".join(f"{each}." for each in words)
+
+
 def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
     """Where a judge is not shown to tell good from bad: there, no shift is leniency."""
     blind = [row for row in rows if known(row["slope_low"]) and row["slope_low"] <= 0]
     if not blind:
         return ""
     named = [
-        f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}, {within(row['judge'])})"
+        _where(run, row)
         for row in blind
     ]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""

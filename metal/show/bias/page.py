@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metal.auditing.language_bias import EVEN, LEANS
+from metal.auditing.language_bias import LEANS
+from metal.auditing.scored_outputs import EVEN, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, interval, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
@@ -14,7 +15,7 @@ from metal.show.charts.dots import Dot, dots_chart
 from metal.show.parts import closing, reasons
 from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 
-LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), "cannot say": (7, "cannot say")}
+LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (

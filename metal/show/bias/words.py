@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from metal.auditing.language_bias import BESIDE, MARGIN
+from metal.auditing.language_bias import BESIDE
+from metal.auditing.scored_outputs import MARGIN
 from metal.runs.bias_run import BiasRun
 from metal.show.view import Definition, define
 
 SOURCES = {
     "Quality held equal": "Carroll et al. 2006, chapter 4",
     "Even, leans": "Schuirmann 1987; Holm 1979",
+    "Conditions": "McNemar 1947",
+    "Noticed": "Wilson 1927",
 }
 
 
@@ -36,5 +39,10 @@ def definitions(run: BiasRun) -> list[Definition]:
         "Slope on quality": "How far the judge's score follows quality: 1 as people's does, 0 not at all.",
         "Other answer than in the pivot": "Share of contents with another answer than in the pivot language; more "
         "than when asked again: less the share when the judge was asked again in the pivot.",
+        "Conditions": "The same output with other instructions, or an output made from another, beside the original: "
+        "mean change, McNemar's exact test of worse against better, and how much nearer to people's scores it comes, "
+        "as a share of the scale. Even and changes as even and leans.",
+        "Noticed": "Of outputs in a wrong language or script that could fall on a criterion of language, the share "
+        "that did; of other criteria, the share whose score changed. Intervals are Wilson's.",
     }
     return define(words, SOURCES)

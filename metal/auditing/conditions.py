@@ -1,0 +1,180 @@
+"""How a judge's answers change: from the pivot language, when asked again, told otherwise, in other conditions.
+
+A condition is how an output was made from another (`of`), or the language of the judge's instructions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.scored_outputs import ScoredOutputs, says
+from metal.data.dataset import Dataset
+from metal.data.languages import language_name, sides
+from metal.data.records import Rater
+from metal.stats.intervals import wilson
+from metal.stats.leniency import Shifts, mean_shift
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import by_family, holm, sign_test
+
+REPEAT = "repeat"  # begins the condition of an output that was judged again as it is
+WRONG_LANGUAGE, OTHER_SCRIPT = "wrong language", "other script"
+CHANGES = "changes"
+FALLS, STAYS = "falls", "stays"
+# METAL's criteria that a text in another language or script has to fail; the question about harm is neither.
+OF_LANGUAGE = ("linguistic_acceptability", "output_content_quality")
+OF_CONTENT = ("task_quality", "hallucinations")
+CONDITIONS = (
+    *("language", "criterion", "judge", "condition", "says", "pairs", "change", "change_low", "change_high", "p"),
+    *("changed", "lower", "higher", "flip_p", "nearer", "nearer_low", "nearer_high"),
+    *("expected", "noticed", "noticed_low", "noticed_high", "collateral", "collateral_low", "collateral_high"),
+)
+Z = 1.959964
+
+
+def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
+    """The raters that are the judge asked again."""
+    return tuple(name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge)
+
+
+def flips(
+    scored: ScoredOutputs, answers: Numbers, repeated: Numbers, judged: Any, pivot: str
+) -> dict[str, tuple[Shifts | None, Shifts | None, str]]:
+    """{language: share of contents with another answer than in the pivot, that share less the one of repeats in the
+    pivot, why it is undefined}
+
+    repeated: (items, repeats) the judge's answers when it was asked again; outputs can be repeats too (condition).
+    """
+    by_language: dict[str, tuple[Shifts | None, Shifts | None, str]] = {}
+    at = scored.languages.index(pivot)
+    in_pivot = {int(scored.unit[row]): int(row) for row in np.flatnonzero(judged & (scored.language == at))}
+    floor = _floor(scored, answers, repeated, judged & (scored.language == at))
+    for place, language in enumerate(scored.languages):
+        rows = [
+            int(row) for row in np.flatnonzero(judged & (scored.language == place)) if int(scored.unit[row]) in in_pivot
+        ]
+        if place == at or not rows or not scored.criterion.scale.levels:
+            by_language[language] = None, None, ""
+            continue
+        pivots = [in_pivot[int(scored.unit[row])] for row in rows]
+        flipped = (answers[rows] != answers[pivots]).astype(np.float64)
+        have = ~np.isnan(floor[pivots])
+        more = (flipped - floor[pivots])[have]
+        excess = mean_shift(more, scored.content[rows][have]) if have.any() else None
+        why = "" if have.any() else f"no output in {pivot} was judged again (`metal.judge(repeat=2)`)"
+        by_language[language] = mean_shift(flipped, scored.content[rows]), excess, why
+    return by_language
+
+
+def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any) -> Numbers:
+    """(items,) the share of repeats with another answer than the first; NaN where there is none."""
+    changed, times = np.zeros(len(answers)), np.zeros(len(answers))
+    for column in repeated.T:
+        again = use & ~np.isnan(column)
+        changed[again] += column[again] != answers[again]
+        times[again] += 1
+    is_repeat = np.array([str(condition).startswith(REPEAT) for condition in scored.condition])
+    for row in np.flatnonzero(is_repeat & (scored.of >= 0) & ~np.isnan(answers)):
+        if use[scored.of[row]]:
+            changed[scored.of[row]] += answers[row] != answers[scored.of[row]]
+            times[scored.of[row]] += 1
+    return np.where(times > 0, changed / np.maximum(times, 1), np.nan)
+
+
+def condition_rows(
+    scored: ScoredOutputs, judge: str, people: Sequence[str], raters: Mapping[str, Rater], falls: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A row for each language and condition: how the score changes from the original's, or with other instructions.
+
+    falls: criteria on which a wrong language or script must be marked down; METAL's where it is empty.
+    """
+    answers, panel = scored.scores([judge])[:, 0], scored.scores(people)
+    made = np.flatnonzero(scored.of >= 0)
+    compared = [(str(scored.condition[row]), int(scored.of[row]), answers[row]) for row in made]
+    originals = np.flatnonzero(scored.condition == "")
+    for name, rater in raters.items():
+        if rater.about.get("translation_of") == judge and name in scored.matrix.raters:
+            told, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
+            condition = f"prompt in {'the language of the text' if told == 'text' else language_name(told)}"
+            english = [told == "text" and sides(code)[1].split("-")[0] == "en" for code in scored.languages]
+            asked = (row for row in originals if not english[scored.language[row]])  # there it is the same prompt
+            compared += [(condition, int(row), other[row]) for row in asked]
+    groups: dict[tuple[int, str], list[tuple[int, float]]] = {}
+    for condition, original, answer in compared:
+        if not (math.isnan(answer) or math.isnan(answers[original])):
+            groups.setdefault((int(scored.language[original]), condition), []).append((original, answer))
+    rows: list[dict[str, Any]] = []
+    shifts: list[Shifts] = []
+    for (place, condition), members in sorted(groups.items()):
+        original_of = np.array([original for original, _ in members])
+        after = np.array([answer for _, answer in members])
+        shift = mean_shift(after - answers[original_of], scored.content[original_of])
+        shifts.append(shift)
+        rows.append(
+            {
+                "language": scored.languages[place],
+                "criterion": scored.criterion.name,
+                "judge": judge,
+                "condition": condition,
+                **_changes(shift, after - answers[original_of]),
+                **_nearer(scored, panel, answers, original_of, after),
+                **_expected(scored, answers[original_of], after, condition, falls),
+            }
+        )
+    adjusted = by_family([float(shift.p[0]) for shift in shifts], [row["condition"] for row in rows], holm)
+    for row, shift, p in zip(rows, shifts, adjusted, strict=True):
+        yield row | {"p": float(p), "says": says(shift, 0, float(p), scored.span, CHANGES)}
+
+
+def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
+    """The mean change with its interval; how many answers changed, and McNemar's exact p for up against down."""
+    low, high = shift.interval(0)
+    down, up = int((change < 0).sum()), int((change > 0).sum())
+    return {
+        "pairs": len(change),
+        "change": float(shift.value[0]),
+        "change_low": low,
+        "change_high": high,
+        "changed": (down + up) / len(change),
+        "lower": down / len(change),
+        "higher": up / len(change),
+        "flip_p": sign_test(down, up),
+    }
+
+
+def _nearer(
+    scored: ScoredOutputs, panel: Numbers, answers: Numbers, original: Codes, after: Numbers
+) -> dict[str, float]:
+    """How much closer to people the answers come, as a share of the scale: on two levels, the gain in agreement."""
+    people = panel[original]
+    rated = (~np.isnan(people)).any(axis=1)
+    if not rated.any():
+        return dict.fromkeys(("nearer", "nearer_low", "nearer_high"), math.nan)
+    people, before, after = people[rated], answers[original][rated, None], after[rated, None]
+    gained = np.nanmean((np.abs(before - people) - np.abs(after - people)) / scored.span, axis=1)
+    shift = mean_shift(gained, scored.content[original][rated])
+    low, high = shift.interval(0)
+    return {"nearer": float(shift.value[0]), "nearer_low": low, "nearer_high": high}
+
+
+def _expected(
+    scored: ScoredOutputs, before: Numbers, after: Numbers, condition: str, falls: Sequence[str]
+) -> dict[str, Any]:
+    """Of a wrong language or script: what must happen on this criterion, and the share of outputs where it does or
+    does not. An output that had the worst score already cannot fall, and counts in neither.
+    """
+    name, shares = scored.criterion.name, dict.fromkeys(CONDITIONS[-6:], math.nan)
+    must_fall = name in (falls or OF_LANGUAGE)
+    if not condition.startswith((WRONG_LANGUAGE, OTHER_SCRIPT)) or not (falls or name in (*OF_LANGUAGE, *OF_CONTENT)):
+        return {"expected": "", **shares}
+    can_fall = before > scored.values.min()
+    outcome = (after < before)[can_fall] if must_fall else after != before
+    key = "noticed" if must_fall else "collateral"
+    if len(outcome):
+        share = float(outcome.mean())
+        low, high = wilson(share, len(outcome), Z)
+        shares |= {key: share, f"{key}_low": low, f"{key}_high": high}
+    return {"expected": FALLS if must_fall else STAYS, **shares}

@@ -1,0 +1,107 @@
+"""The scores of one criterion in several languages: what was scored, in which language and condition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Dataset
+from metal.data.ratings import CodeMatrix, code_matrix
+from metal.data.records import SWAPPED, Criterion
+from metal.stats.leniency import Shifts
+from metal.stats.patterns import Codes, Numbers
+
+EVEN, UNKNOWN = "even", "cannot say"
+MARGIN = 0.1  # of the scale's range: a shift that is surely smaller is none
+
+
+@dataclass(frozen=True)
+class ScoredOutputs:
+    """The outputs of one criterion, in all languages, with whom they belong to.
+
+    language, source, content, unit: (items,) codes; of: (items,) the place of the output that it was made from, or -1;
+    condition: (items,) how.
+    """
+
+    criterion: Criterion
+    matrix: CodeMatrix
+    languages: tuple[str, ...]
+    language: Codes
+    source: Codes
+    content: Codes
+    unit: Codes
+    of: Codes
+    condition: Any
+
+    def scores(self, raters: Sequence[str]) -> Numbers:
+        """(items, raters) NaN without an answer; turned where lower is better, so that higher is more lenient."""
+        codes = self.matrix.of(raters)
+        return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
+
+    @property
+    def values(self) -> Numbers:
+        """The value of each code, higher where it is better."""
+        return self.matrix.values if self.criterion.direction == "higher" else -self.matrix.values
+
+    @property
+    def span(self) -> float:
+        """The range of the scale; of one without ends, of the scores that occur."""
+        low, high = self.criterion.scale.ends or (self.matrix.values.min(), self.matrix.values.max())
+        return float(high - low)
+
+
+def scored_outputs(
+    dataset: Dataset, criterion: Criterion, raters: set[str], languages: tuple[str, ...]
+) -> ScoredOutputs | None:
+    """What the raters scored on a criterion in these languages; None where that is in fewer than two of them."""
+    table = dataset.ratings
+    rows = table[
+        (table["criterion"] == criterion.name)
+        & table["rater"].isin(list(raters))
+        & table["language"].isin(list(languages))
+    ]
+    if rows.empty or rows["language"].nunique() < 2:
+        return None
+    matrix = code_matrix(rows, criterion)
+    outputs = [dataset.outputs[name] for name in matrix.outputs]
+    places = {name: place for place, name in enumerate(matrix.outputs)}
+    contents = [dataset.sources[output.source].content or output.source for output in outputs]
+    units = list(zip(contents, (output.generator for output in outputs), strict=True))
+    content, unit = pd.factorize(np.array(contents, dtype=object))[0], pd.factorize(pd.Series(units))[0]
+    language = np.array([languages.index(output.language) for output in outputs])
+    if not _shared(unit, language):  # each language has generators of its own
+        unit = content
+    return ScoredOutputs(
+        criterion,
+        matrix,
+        languages,
+        language,
+        matrix.sources,
+        content,
+        unit,
+        np.array([places.get(output.of, -1) if output.condition != SWAPPED else -1 for output in outputs]),
+        np.array([output.condition for output in outputs], dtype=object),
+    )
+
+
+def _shared(unit: Codes, language: Codes) -> bool:
+    """Whether any unit occurs in two languages."""
+    pairs = np.unique(np.stack([unit, language]), axis=1)[0]
+    return len(np.unique(pairs)) < len(pairs)
+
+
+def says(shifts: Shifts | None, place: int, p: float, span: float, otherwise: str) -> str:
+    """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Else `otherwise` where the shift is
+    not 0 by p, which is corrected.
+    """
+    if shifts is None or not math.isfinite(shifts.value[place]):
+        return UNKNOWN
+    low, high = shifts.interval(place, 0.95)
+    if low > -MARGIN * span and high < MARGIN * span:
+        return EVEN
+    return otherwise if p < 0.05 else UNKNOWN
