@@ -171,7 +171,8 @@ def prompt_show(
     if criterion not in criteria:
         raise UnknownName("criterion", criterion, criteria)
     request = JudgeRequest((), (prompt,), prompt_language=prompt_language)
-    [loaded] = load_prompts(request, [criteria[criterion]], folders)
+    shown_in = {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()
+    [loaded] = load_prompts(request, [criteria[criterion]], folders, shown_in)
     if data is None:
         if output:
             raise UsageError("`output` is an output of a dataset; give the dataset too")

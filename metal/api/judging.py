@@ -102,7 +102,7 @@ async def judge_async(
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
     prompt_language: Annotated[
-        str, Option("Language of the prompts. [default: English]", metavar="CODE", rare=True)
+        str, Option("Language of the prompts; text: that of each output. [default: English]", metavar="CODE", rare=True)
     ] = "",
     flip: Annotated[
         Names, Option("Criteria whose rubric scores the other way round than the dataset.", rare=True)

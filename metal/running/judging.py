@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
 from metal.data.files import bundled, new_file, write_jsonl
+from metal.data.languages import language_name, sides
 from metal.data.ratings import FACTS
 from metal.data.ratings_files import write_ratings
 from metal.data.records import Output, Rating
+from metal.data.text import listed
 from metal.errors import UsageError, check_known
 from metal.genie.gold_questions import with_questions
 from metal.genie.store import draw_questions, read_questions, write_tests
@@ -30,6 +32,8 @@ from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
+
+OF_TEXT = "text"  # as the language of the prompts: that of each output
 
 
 @dataclass(frozen=True)
@@ -161,12 +165,13 @@ def judge_job(
     check_known("criterion", request.criteria, dataset.asked)
     criteria = {name: dataset.criteria[name] for name in request.criteria or dataset.asked}
     folders = prompt_folders(request.prompt_folders, folder)
+    outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
     if functions:
         prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values()),)
     else:
-        prompts = load_prompts(request, criteria.values(), folders) if models else ()
-    outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
-    warnings: list[str] = []
+        languages = {output.language for output in outputs}
+        prompts = load_prompts(request, criteria.values(), folders, languages) if models else ()
+    warnings = [*_unreviewed(prompts)]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
     plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
 
@@ -212,23 +217,46 @@ def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
     return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
 
 
-def load_prompts(request: JudgeRequest, criteria: Iterable[Any], folders: list[Path]) -> tuple[Prompt, ...]:
-    """The prompts of a request, with the rubrics they need."""
+def load_prompts(
+    request: JudgeRequest, criteria: Iterable[Any], folders: list[Path], languages: Iterable[str] = ()
+) -> tuple[Prompt, ...]:
+    """The prompts of a request, with the rubrics they need. languages: of the outputs (see OF_TEXT)."""
     wanted = list(criteria)
-    prompts = []
-    for name in dict.fromkeys(request.prompts):
-        template = load_template(name, folders, request.prompt_language)
-        rubrics = rubrics_for(
-            wanted, folders, needed=template.needed, language=request.prompt_language, flip=request.flip
-        )
+
+    def load(name: str, language: str) -> Prompt:
+        template = load_template(name, folders, language)
+        rubrics = rubrics_for(wanted, folders, needed=template.needed, language=language, flip=request.flip)
         unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:
             raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
         prompt = Prompt(template, rubrics, request.prompt_language)
         for criterion in rubrics:  # a fault in a template shows before anything is sent
             prompt.digest(criterion)
-        prompts.append(prompt)
-    return tuple(prompts)
+        return prompt
+
+    names = dict.fromkeys(request.prompts)
+    if request.prompt_language != OF_TEXT:
+        return tuple(load(name, request.prompt_language) for name in names)
+    spoken = {language: sides(language)[1].split("-")[0] for language in languages}
+    if not set(spoken.values()) - {"en"}:
+        raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
+    others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}
+    return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
+
+
+def _unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
+    """Warnings: prompts in another language whose frame is in English, and translations that nobody has reviewed."""
+    parts = [
+        (code, part)
+        for prompt in prompts
+        for code, part in (prompt.by_language or {prompt.language: prompt}).items()
+        if code
+    ]
+    english = sorted({f"judge/{part.template.name}.{code}.toml" for code, part in parts if not part.template.language})
+    if english:
+        yield f"warning: only the criteria are translated, the rest of the prompt is English; write {listed(english)}"
+    if languages := sorted({language_name(code) for code, part in parts if part.unreviewed}):
+        yield f"warning: no speaker has reviewed the prompts in {listed(languages)}; have `metal.prompt_show` read"
 
 
 def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:

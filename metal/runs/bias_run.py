@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.auditing.conditions import CONDITIONS
+from metal.auditing.conditions import CHANGES, CONDITIONS
 from metal.auditing.language_bias import LANGUAGE_BIAS, LEANS, PARALLEL
 from metal.auditing.scored_outputs import EVEN
-from metal.data.text import count, figure, interval, known, p_value, percent, signed
+from metal.data.text import count, figure, interval, known, name, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
@@ -74,7 +74,14 @@ class BiasRun(Run):
         return high - low
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """Whether the judge leans in a language, and where it is not shown to tell better from worse."""
+        """Whether the judge leans in a language, where it is not shown to tell better from worse, and which conditions
+        that should not matter change its scores.
+        """
+        for row in self.records("conditions"):
+            if row["says"] == CHANGES and not row["expected"]:
+                change = f"{signed(row['change'])} {interval(row['change_low'], row['change_high'], signed)}"
+                where = row["judge"], row["language"], row["criterion"]
+                yield VerdictLine(*where, f"{name(row['condition'])}: {change}", WARNS)
         for row in self.records("language_bias"):
             where = row["judge"], row["language"], row["criterion"]
             if row["says"] == LEANS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -217,6 +217,9 @@ class Collected:
             "prompt": prompt.name,
             "prompt_hash": {criterion: prompt.digest(criterion) for criterion in self.plan.criteria},
         }
+        if prompt.language:
+            english = rater_name(model, replace(prompt, language=""))
+            about |= {"prompt_language": prompt.language, "translation_of": english}
         facts = {
             "sent": dict(statistics.sent),
             "rejected": dict(statistics.rejected),

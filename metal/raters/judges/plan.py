@@ -147,7 +147,8 @@ class JudgingPlan:
                         digest.update(b"%b%d" % (texts, sample))
                         key = digest.hexdigest()
                         rough = tokens + frame_tokens
-                        yield JudgingQuestion(key, output, source, criterion, prompt, sample, rough, schema)
+                        spoken = prompt.spoken(output.language)
+                        yield JudgingQuestion(key, output, source, criterion, spoken, sample, rough, schema)
 
 
 def rough_tokens(letters: int, size: int) -> float:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_toml
-from metal.data.languages import language_name
+from metal.data.languages import name_in
 from metal.data.records import Scale
 from metal.errors import DataError, UnknownName, check_known
-from metal.raters.judges.rubric import DETAILED, SIMPLE, LevelText, Rubric
+from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE, UNREVIEWED, LevelText, Rubric
 
 _SLOT = re.compile("\ue000(source|output)\ue001")
 _CODE_BYTES = 5
@@ -33,7 +33,7 @@ _VARIABLES = "It may use language, criterion (label, question, simple, detailed)
 class Template:
     """prompts/judge/NAME.toml: Jinja2 texts for the system and the user message.
 
-    letters: whether it asks for a letter (A is the first level) instead of a score.
+    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric.
     """
 
     name: str
@@ -41,6 +41,12 @@ class Template:
     user: str
     path: Path
     letters: bool = False
+    reviewed: str = ""
+
+    @property
+    def language(self) -> str:
+        """Whose file it is: NAME.LANGUAGE.toml; empty for NAME.toml."""
+        return self.path.stem.partition(".")[2]
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -78,7 +84,7 @@ def load_template(name: str, folders: Sequence[Path], language: str = "") -> Tem
 
 def _read_template(name: str, path: Path) -> Template:
     content = read_toml(path)
-    check_known(f"{path}: key", content, ["system", "user", "letters"])
+    check_known(f"{path}: key", content, ["system", "user", "letters", REVIEWED])
     system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
@@ -86,7 +92,7 @@ def _read_template(name: str, path: Path) -> Template:
         raise DataError(path, *_NO_OUTPUT)
     if not isinstance(letters, bool):
         raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
-    return Template(name, system, user, path, letters)
+    return Template(name, system, user, path, letters, str(content.get(REVIEWED, "")))
 
 
 def letters_of(scale: Scale) -> dict[str, float]:
@@ -96,17 +102,30 @@ def letters_of(scale: Scale) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template with the rubrics it is used with; its name is part of the judge's."""
+    """A template with the rubrics it is used with; its name is part of the judge's.
+
+    by_language: the same in other languages, by the language of the outputs that they are for.
+    """
 
     template: Template
     rubrics: Mapping[str, Rubric]
     language: str = ""
+    by_language: Mapping[str, Prompt] = field(default_factory=dict)
     _frames: dict[tuple[str, str, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
-        """`simple`; `simple-sw` in another language than English."""
+        """`simple`; `simple-sw` in another language than English, `simple-text` in that of the text."""
         return f"{self.template.name}-{self.language}" if self.language else self.template.name
+
+    def spoken(self, language: str) -> Prompt:
+        """The prompt for outputs in a language."""
+        return self.by_language.get(language, self)
+
+    @property
+    def unreviewed(self) -> bool:
+        """Whether no speaker of its language has reviewed the template or one of the criteria."""
+        return UNREVIEWED in (self.template.reviewed, *(rubric.reviewed for rubric in self.rubrics.values()))
 
     def letters(self, criterion: str) -> dict[str, float] | None:
         """What each letter stands for, where the prompt asks for one."""
@@ -117,10 +136,13 @@ class Prompt:
         for has_source in (True, False):  # a fault shows here, before anything is sent
             self._frame(criterion, "", has_source)
         content = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
+        content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
     def write(self, criterion: str, language: str, source: str, output: str) -> Message:
         """What is sent about one output. An empty source leaves its part of the template out."""
+        if language in self.by_language:
+            return self.by_language[language].write(criterion, language, source, output)
         system, user = self._frame(criterion, language, bool(source.strip()))
         code = fence_code(source, output)
         texts = {"source": fence("SOURCE", code, source), "output": fence("OUTPUT", code, output)}
@@ -138,7 +160,7 @@ class Prompt:
             return self._frames[key]
         values = rubric_variables(self.rubrics[criterion])
         values |= {
-            "language": language_name(language) if language else "",
+            "language": name_in(language, self.template.language or "en") if language else "",
             "has_source": has_source,
             "source": "\ue000source\ue001",
             "output": "\ue000output\ue001",

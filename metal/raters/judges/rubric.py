@@ -16,7 +16,8 @@ from metal.data.files import read_json, read_toml
 from metal.data.records import Criterion
 from metal.errors import DataError, UsageError, check_known
 
-SIMPLE, DETAILED = "simple", "detailed"
+SIMPLE, DETAILED, REVIEWED = "simple", "detailed", "reviewed"
+UNREVIEWED = "unreviewed"
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,17 @@ class LevelText:
 
 @dataclass(frozen=True)
 class Rubric:
-    """A criterion with its texts. flipped: the rubric's scale runs the other way round than the dataset's."""
+    """A criterion with its texts. flipped: the rubric's scale runs the other way round than the dataset's.
+
+    reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED.
+    """
 
     criterion: Criterion
     simple: str = ""
     detailed: str = ""
     levels: Mapping[float, LevelText] = field(default_factory=dict)
     flipped: bool = False
+    reviewed: str = ""
 
     def score(self, judged: float) -> float:
         """A judge's score on the dataset's scale: turned round where the rubric is flipped."""
@@ -80,17 +85,21 @@ def rubrics_for(
                 rubric = replace(rubric, criterion=_turned(rubric.criterion))
         for description in needed:
             if not getattr(rubric, description, "x"):
+                where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
                 raise UsageError(
-                    f"criterion {name} has no {description} description; write criteria/{name}.toml in a folder of "
-                    "`prompt_folders` (prompts/criteria/ has five to start from)"
+                    f"criterion {name} has no {description} description{where}; write criteria/{name}{ending}.toml in "
+                    "a folder of `prompt_folders` (prompts/criteria/ has five to start from)"
                 )
         rubrics[name] = rubric
     return rubrics
 
 
 def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:
-    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else as it is."""
-    return (_from_folders(rubric.criterion, folders, language, rubric.flipped) if language else None) or rubric
+    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else as it is; also where the
+    translation leaves out the detailed description.
+    """
+    other = _from_folders(rubric.criterion, folders, language, rubric.flipped) if language else None
+    return other if other and (other.detailed or not rubric.detailed) else rubric
 
 
 def _turned(criterion: Criterion) -> Criterion:
@@ -152,12 +161,13 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
 def declared(name: str, entry: Mapping[str, Any], path: Path) -> Rubric:
     """A rubric from its TOML table, with the criterion that it declares. path: the file, for messages."""
     texts, levels = _level_texts(entry, path)
-    plain = {key: value for key, value in entry.items() if key not in (SIMPLE, DETAILED)}
+    plain = {key: value for key, value in entry.items() if key not in (SIMPLE, DETAILED, REVIEWED)}
     criterion = read_criterion(name, plain | ({"levels": levels} if levels else {}), path)
-    for key in (SIMPLE, DETAILED):
+    for key in (SIMPLE, DETAILED, REVIEWED):
         if not isinstance(entry.get(key, ""), str):
             raise DataError(path, f"{key} is not a text", f'Write {key} = """..."""')
-    return Rubric(criterion, entry.get(SIMPLE, "").strip(), entry.get(DETAILED, "").strip(), texts)
+    simple, detailed, reviewed = (entry.get(key, "").strip() for key in (SIMPLE, DETAILED, REVIEWED))
+    return Rubric(criterion, simple, detailed, texts, reviewed=reviewed)
 
 
 def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:

@@ -88,7 +88,7 @@ def _where(run: BiasRun, row: Row) -> str:
 def _moved(run: BiasRun) -> str:
     """Which conditions that should not matter change scores, the largest change first."""
     rows = [row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]]
-    rows.sort(key=lambda row: -abs(row["change"]) / _span(run, row))
+    rows.sort(key=lambda row: -abs(row["change"]) / run.span(row["criterion"]))
     words = [
         f"{within(row['condition'])}: {signed(row['change'])} in {_where(run, row)}, "
         f"{interval(row['change_low'], row['change_high'], signed)}"
@@ -120,10 +120,7 @@ def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
     blind = [row for row in rows if known(row["slope_low"]) and row["slope_low"] <= 0]
     if not blind:
         return ""
-    named = [
-        _where(run, row)
-        for row in blind
-    ]
+    named = [_where(run, row) for row in blind]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"Not shown to tell better from worse in {listed(named[:MOST_NAMED])}{more}: its shift there is no leniency."
 

@@ -1,0 +1,213 @@
+"""`metal bias language` through a server: instructions in the language of the text, repeats, wrong languages; RECON."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.errors import UsageError
+from tests.llm_server import LlmServer, prompt_digest
+
+OUTPUT = re.compile(r"----- OUTPUT (\w+) BEGINS -----\n(.*?)\n----- OUTPUT \1 ENDS -----", re.DOTALL)
+
+
+def hashed(text: str) -> int:
+    return int(prompt_digest(text), 16)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty folder to work in, and a key that is nobody's."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def small(contents: int = 40) -> metal.Dataset:
+    """The same contents in English, Spanish and Hindi with their quality in the text, each as one output."""
+    rows = [
+        {
+            "source": f"q{content}",
+            "language": language,
+            "rater": "A1",
+            "task_quality": content % 3,
+            "source_text": f"Source {content} {language}",
+            "text": f"Output {content} {language} {content % 3}",
+        }
+        for content in range(contents)
+        for language in ("en", "es", "hi")
+    ]
+    return metal.read(pd.DataFrame(rows), levels={"task_quality": "0=Bad,1=Medium,2=Good"})
+
+
+def test_instructions_in_the_language_of_the_text(asked: Path) -> None:
+    """The judge is one lower when asked in Hindi, and changes a quarter of its answers when asked again."""
+    small().save(asked / "data")
+    seen: dict[str, int] = {}
+
+    def answer(prompt: str, body: object) -> str:
+        seen[prompt] = seen.get(prompt, 0) + 1
+        text = OUTPUT.findall(prompt)[0][1]
+        quality = int(text[-1])
+        score = max(quality - 1, 0) if "मानदंड" in prompt else quality
+        changed = seen[prompt] > 1 and hashed(text) % 4 == 0
+        return json.dumps({"score": (score + 1) % 3 if changed else score, "justification": "x"})
+
+    with LlmServer() as server:
+        server.answer = answer
+        own = {"base_url": server.openai_url, "prompt": "simple"}
+        metal.judge("data", "openai-compatible:j", out="plain", repeat=2, **own)
+        judged = metal.judge("data", "openai-compatible:j", out="text", prompt_language="text", **own)
+    assert any("no speaker has reviewed the prompts in Hindi and Spanish" in line for line in judged.job.warnings)
+    about = {rater.rater: rater for rater in metal.open_run("text").raters.values()}[
+        "openai-compatible:j/simple-text"
+    ].about
+    assert (about["prompt_language"], about["translation_of"]) == ("text", "openai-compatible:j/simple")
+    bias = metal.bias_language("data", "plain", "text")
+    rows = {row["language"]: row for row in bias.tables["conditions"].to_dict("records")}
+    assert set(rows) == {"es", "hi"}  # in English it is the same prompt
+    assert {row["condition"] for row in rows.values()} == {"prompt in the language of the text"}
+    assert (rows["es"]["says"], rows["es"]["change"]) == ("even", 0)
+    lowered = sum(content % 3 > 0 for content in range(40)) / 40
+    assert rows["hi"]["says"] == "changes"
+    assert rows["hi"]["change"] == pytest.approx(-lowered)
+    assert rows["hi"]["nearer"] == pytest.approx(-lowered / 2)  # of a scale of 2, from people it had agreed with
+    assert rows["hi"]["flip_p"] == pytest.approx(2 * 0.5 ** (lowered * 40))
+    leans = bias.tables["language_bias"].set_index(["judge", "language"])
+    floor = sum(hashed(f"Output {content} en {content % 3}") % 4 == 0 for content in range(40)) / 40
+    assert leans.loc[("openai-compatible:j/simple", "hi"), "flips"] == 0
+    assert leans.loc[("openai-compatible:j/simple", "hi"), "excess_flips"] == pytest.approx(-floor)
+    html = bias.save(asked / "bias") / "report.html"
+    assert f"prompt in the language of the text: {'−'}0.65 in Hindi" in html.read_text(encoding="utf-8")
+
+
+def test_a_language_without_a_prompt_is_named(asked: Path) -> None:
+    small().save(asked / "data")
+    with pytest.raises(UsageError, match="has no detailed description in 'es'"):
+        metal.judge("data", "openai:j", prompt_language="text")
+    frame = pd.DataFrame({"source": ["a"], "language": "eu", "rater": "A1", "task_quality": 1, "text": "Testua"})
+    metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "basque")
+    with pytest.raises(UsageError, match=r"no prompt in 'eu' for task_quality: write criteria/task_quality.eu.toml"):
+        metal.judge("basque", "openai:j", prompt="simple", prompt_language="text")
+    frame["language"] = "en"
+    metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "english")
+    with pytest.raises(UsageError, match="all outputs are in English, as the prompts are"):
+        metal.judge("english", "openai:j", prompt="simple", prompt_language="text")
+
+
+def test_wrong_languages_are_noticed_or_not() -> None:
+    """By hand: of 20 outputs a language 15 could fall on the criterion of language, and 9 or none do."""
+    rows = []
+    for language in ("en", "hi"):
+        for content in range(20):
+            best = content >= 5
+            for criterion, before, after in (
+                ("linguistic_acceptability", 2 * best, 0 if best and content < 14 and language == "hi" else 2 * best),
+                ("task_quality", 1, 0 if content < 4 else 1),
+            ):
+                common = {"source": f"q{content}", "language": language, "rater": "gpt", "criterion": criterion}
+                rows.append({**common, "output": f"{language}{content}", "score": before})
+                wrong = {"output": f"{language}{content}w", "of": f"{language}{content}", "condition": "wrong language"}
+                rows.append({**common, **wrong, "score": after})
+    bias = metal.bias_language(metal.read(pd.DataFrame(rows), levels={"*": "0<1<2"}))
+    table = bias.tables["conditions"].set_index(["criterion", "language"])
+    language, content = table.loc["linguistic_acceptability"], table.loc["task_quality"]
+    assert language["expected"].tolist() == ["falls", "falls"]
+    assert language["noticed"].tolist() == [0, pytest.approx(9 / 15)]
+    assert language.loc["hi", ["noticed_low", "noticed_high"]].tolist() == pytest.approx([0.3575, 0.8018], abs=1e-4)
+    assert content["expected"].tolist() == ["stays", "stays"]
+    assert content["collateral"].tolist() == pytest.approx([0.2, 0.2])
+    assert language["collateral"].isna().all()
+
+
+def test_a_criterion_of_the_user_s_must_fall_only_if_named() -> None:
+    rows = []
+    for language in ("en", "hi"):
+        for content in range(12):
+            common = {"source": f"q{content}", "language": language, "rater": "gpt", "criterion": "fluency"}
+            rows.append({**common, "output": f"{language}{content}", "score": 2})
+            wrong = {"output": f"{language}{content}w", "of": f"{language}{content}", "condition": "other script"}
+            rows.append({**common, **wrong, "score": content % 2})
+    dataset = metal.read(pd.DataFrame(rows), levels={"*": "0<1<2"})
+    assert set(metal.bias_language(dataset).tables["conditions"]["expected"]) == {""}
+    table = metal.bias_language(dataset, falls="fluency").tables["conditions"]
+    assert table["noticed"].tolist() == [1, 1]
+    with pytest.raises(metal.errors.UnknownName, match="fluenci"):
+        metal.bias_language(dataset, falls="fluenci")
+
+
+def recon(folder: Path) -> metal.Dataset:
+    """RECON as published: 500 responses in three languages, in Spanish and Basque with the rubric in English and,
+    as outputs made from these, with the rubric in the language of the text; the intended score as a person's.
+    """
+    rows = []
+    for language, name in (("en", "en"), ("es", "io_es"), ("eu", "io_eu"), ("es", "es"), ("eu", "eu")):
+        with gzip.open(folder / f"recon_{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for place, line in enumerate(lines):
+                item = json.loads(line)
+                sections = re.split(r"^###.*:\s*$", item["inputs"], flags=re.MULTILINE)
+                own = name in ("es", "eu")
+                rows.append(
+                    {
+                        "content_id": f"q{place}",
+                        "source": f"{name}/{place}",
+                        "output": f"{name}/{place}",
+                        "language": language,
+                        "source_text": "\n".join([sections[2], *sections[4:]]),
+                        "text": f"{sections[3].strip()} ",
+                        "of": f"io_{language}/{place}" if own else "",
+                        "condition": "rubric in the language of the text" if own else "",
+                        "rater": "intended",
+                        "score": item["gold"],
+                    }
+                )
+    frame = pd.DataFrame(rows)
+    columns = {"content": "content_id", "source": "source", "output": "output"}
+    return metal.read(frame, columns=columns, kinds={"intended": "human"}, levels={"*": "1<2<3<4<5"})
+
+
+@pytest.mark.reference
+def test_recon_through_a_server(asked: Path, reference: Path) -> None:
+    """A judge that gives Basque one more, and in Spanish one less where the rubric is Spanish: both are found, and
+    nothing else is.
+    """
+    dataset = recon(reference / "recon-en-es-eu")
+    scores = dataset.ratings.set_index("output")["score"].to_dict()
+    intended: dict[str, int] = {}
+    for name, output in dataset.outputs.items():
+        lean = (output.language == "eu") - (output.language == "es" and bool(output.condition))
+        noise = (hashed(name) % 10 == 0) - (hashed(name) % 10 == 1)
+        rubric = dataset.sources[output.source].text.strip()[-200:]
+        intended[output.text.strip() + rubric] = int(min(max(scores[name] + lean + noise, 1), 5))
+    source_text = re.compile(r"----- SOURCE (\w+) BEGINS -----\n(.*?)\n----- SOURCE \1 ENDS -----", re.DOTALL)
+
+    def answer(prompt: str, body: object) -> str:
+        key = OUTPUT.findall(prompt)[0][1].strip() + source_text.findall(prompt)[0][1].strip()[-200:]
+        return json.dumps({"score": intended[key], "justification": "x"})
+
+    dataset.save(asked / "recon")
+    told = 'measure = "ordinal"\nsimple = "As the rubric in the source says."\n'
+    levels = "".join(f'[[levels]]\nvalue = {value}\nlabel = "{value}"\n' for value in range(1, 6))
+    (asked / "criteria").mkdir()
+    (asked / "criteria" / "overall.toml").write_text(told + levels)
+    with LlmServer() as server:
+        server.answer = answer
+        metal.judge(
+            "recon", "openai-compatible:j", prompt="simple", out="run", prompt_folders=".", base_url=server.openai_url
+        )
+    bias = metal.bias_language("recon", "run")
+    table = bias.tables["language_bias"].set_index("language")
+    assert table["says"].to_dict() == {"en": "even", "es": "even", "eu": "leans"}
+    assert table.loc["eu", "contents"] == 500
+    assert table.loc["eu", "lean"] == pytest.approx(2 / 3 * 0.8, abs=0.06)  # a fifth has the best score already
+    changes = bias.tables["conditions"].set_index("language")
+    assert changes["says"].to_dict() == {"es": "changes", "eu": "even"}
+    assert changes.loc["es", "change"] == pytest.approx(-0.8, abs=0.08)
+    html = (bias.save(asked / "bias") / "report.html").read_text(encoding="utf-8")
+    assert "openai-compatible:j/simple is most lenient in Basque (+0.5" in html
