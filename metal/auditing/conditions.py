@@ -97,9 +97,9 @@ def condition_rows(
     originals = np.flatnonzero(scored.condition == "")
     for name, rater in raters.items():
         if rater.about.get("translation_of") == judge and name in scored.matrix.raters:
-            told, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
-            condition = f"prompt in {'the language of the text' if told == 'text' else language_name(told)}"
-            english = [told == "text" and sides(code)[1].split("-")[0] == "en" for code in scored.languages]
+            spoken, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
+            condition = f"prompt in {'the language of the text' if spoken == 'text' else language_name(spoken)}"
+            english = [spoken == "text" and sides(code)[1].split("-")[0] == "en" for code in scored.languages]
             asked = (row for row in originals if not english[scored.language[row]])  # there it is the same prompt
             compared += [(condition, int(row), other[row]) for row in asked]
     groups: dict[tuple[int, str], list[tuple[int, float]]] = {}
