@@ -2,7 +2,7 @@
 
 Drawings have classes, not colours; a page defines the colours as variables, a file of its own contains them. Only the
 fills of classes and verdicts are colours, since they suit a light and a dark page alike. Every drawing is WIDTH units
-wide, so that its text can be read on a phone.
+wide, and pages never shrink it so far that its text would be smaller than 12 pixels (`.drawing` in report.css).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metal.data.text import MINUS, figure, interval, known, name, slug
 
 WIDTH = 400
 MARGIN = 8  # around a drawing in a file of its own
-LEGEND_LENGTH = 56  # characters that fit beside a symbol
+LEGEND_LENGTH = 48  # characters that fit beside a symbol
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of a figure between 0 and 1
 
@@ -47,7 +47,7 @@ _SERIES_STYLE = "".join(
     for i in range(SERIES)
 )
 STYLE = (
-    ".ch{font:11px system-ui,-apple-system,'Segoe UI','Noto Sans',Arial,sans-serif}"
+    ".ch{font:12.5px system-ui,-apple-system,'Segoe UI','Noto Sans',Arial,sans-serif}"
     ".ch text{fill:var(--ink)}.ch .soft{fill:var(--soft)}.ch .on{fill:#17181b}"
     ".ch .grid{stroke:var(--line);stroke-width:1;fill:none}.ch .band{fill:var(--faint)}"
     ".ch .ceiling{stroke:var(--ink);stroke-width:1.6;stroke-dasharray:5 3;fill:none}"
@@ -190,9 +190,9 @@ def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
     """A line for each (symbol centred on (12, 0), words), at the top of a drawing; the markup and where it ends."""
     parts = []
     for row, (symbol, words) in enumerate(entries):
-        shown = text(30, 4, short(words, LEGEND_LENGTH + 6))
-        parts.append(element("g", symbol, shown, transform=f"translate(0 {15 * row + 8})"))
-    return "".join(parts), 15 * len(entries) + 6
+        shown = text(30, 4, short(words, LEGEND_LENGTH + 8))
+        parts.append(element("g", symbol, shown, transform=f"translate(0 {16 * row + 8})"))
+    return "".join(parts), 16 * len(entries) + 6
 
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:

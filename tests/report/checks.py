@@ -44,6 +44,34 @@ def check_quiet(visit: Visiting, page: Path, *sections: str) -> None:
             assert seen.page.locator(f"#h-{section}").is_visible()
 
 
+# The smallest text of the page's charts in CSS pixels as shown, and the pairs of their texts that overlap.
+CHARTS = """
+() => {
+  const small = [], meet = [];
+  for (const svg of document.querySelectorAll("svg.ch")) {
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const texts = [...svg.querySelectorAll("text")].map((text) => [text, text.getBoundingClientRect()]);
+    small.push(...texts.map(([text]) => parseFloat(getComputedStyle(text).fontSize) * scale));
+    texts.forEach(([one, a], place) => {
+      for (const [other, b] of texts.slice(place + 1)) {
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (wide > 3 && high > 5) meet.push(one.textContent + " | " + other.textContent);
+      }
+    });
+  }
+  return [Math.min(...small), meet];
+}"""
+
+
+def check_charts(visit: Visiting, page: Path) -> None:
+    """The text of every chart is 12 pixels or more as shown, and none lies on another."""
+    for seen in visits(visit, page):
+        smallest, meet = seen.page.evaluate(CHARTS)
+        assert smallest >= 12
+        assert meet == []
+
+
 def check_accessible(visit: Visiting, page: Path, *impacts: str) -> None:
     """Axe finds nothing, or nothing of these impacts."""
     from axe_playwright_python.sync_playwright import Axe

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from metal.data import formats
-from tests.report.checks import Visiting, check_accessible
+from metal.runs.audit_run import AuditRun
+from metal.runs.board_run import BoardRun
+from metal.show.pages import charts
+from tests.report.checks import Visiting, check_accessible, check_charts
 from tests.report.conftest import written as written_audit
 from tests.shots import CRITERIA, written
 
@@ -48,6 +51,18 @@ def test_many_languages_stand_in_rows(pages: Pages, visit: Visiting) -> None:
     assert page.locator("table.answers").first.locator("tbody tr").count() == 30
     assert page.locator("table.answers").first.bounding_box()["width"] <= 1400
     check_accessible(visit, pages[5, 1])
+
+
+@pytest.mark.parametrize("kind", ["demo_run", "rich_board"])
+def test_charts_can_be_read(kind: str, request: pytest.FixtureRequest, visit: Visiting) -> None:
+    check_charts(visit, request.getfixturevalue(kind) / "report.html")
+
+
+def test_every_chart_says_what_it_shows(pages: Pages, demo_run: Path, rich_board: Path) -> None:
+    for run in (AuditRun.read(pages[30, 6].parent), AuditRun.read(demo_run), BoardRun.read(rich_board)):
+        drawn = [chart for chart in charts(run) if chart.svg and chart.name != "verdicts"]
+        assert drawn
+        assert [chart.name for chart in drawn if not chart.finding.endswith(".")] == []
 
 
 @pytest.mark.reference

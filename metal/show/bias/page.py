@@ -8,7 +8,7 @@ from typing import Any
 from metal.auditing.language_bias import LEANS
 from metal.auditing.scored_outputs import EVEN, UNKNOWN
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, interval, name, signed, slug, within
+from metal.data.text import UNDEFINED, interval, listed, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart
@@ -56,6 +56,7 @@ def charts(run: BiasRun) -> list[Chart]:
                 source="language_bias",
                 form=signed,
                 sides=sides,
+                finding=f"It leans in {listed(leans)}." if leans else "No lean is shown.",
             )
         )
     return drawn

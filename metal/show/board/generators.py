@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +86,7 @@ def _lines(run: BoardRun, rankings: dict[str, dict[str, Ranked]]) -> Chart | Non
     columns = ("generator", *(f"by {name(by)}" for by in ranks))
     rows = [(name(generator), *(str(by[generator]) for by in ranks.values())) for generator in shown.generators]
     numbers = TableView.of(None, "generators", title, columns, rows, name="generators_ranks_numbers")
-    return Chart("generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes)
+    return Chart("generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes, shown.finding())
 
 
 def further_generators(run: BoardRun) -> list[tuple[str, TableView]]:
@@ -209,7 +210,20 @@ def ablation_chart(run: BoardRun) -> Chart | None:
         before=[Dot("none", of_all)],
         source="ensemble_members",
         mark=(of_all, "with all members") if known(of_all) else None,
+        finding=_missed(members, of_all),
     )
+
+
+def _missed(members: Sequence[Row], of_all: float) -> str:
+    """Which member the ensemble would miss most."""
+    without = [row for row in members if known(row["pearson_without"])]
+    if not without or not known(of_all):
+        return ""
+    missed = min(without, key=lambda row: row["pearson_without"])
+    if missed["pearson_without"] >= of_all:
+        return "The ensemble is no worse without any one of them."
+    ends = f"from {figure(of_all)} to {figure(missed['pearson_without'])}"
+    return f"Without {within(missed['member'])} r falls most, {ends}."
 
 
 def ensembles_table(run: BoardRun) -> TableView | None:

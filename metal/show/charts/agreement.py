@@ -13,8 +13,9 @@ from metal.show import svg
 from metal.show.svg import SHARES, Axis, Figures
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LEFT, STEP, PAD = 96.0, 14, 7
+LEFT, STEP, PAD = 96.0, 15, 8
 CHANCE_HEIGHT, CHANCE_LEFT, CHANCE_RIGHT = 250.0, 34.0, svg.WIDTH - 14.0
+LETTER = 8.0  # room for a letter of a language's code
 CROWDED = 40  # with more dots than this, the language is not written beside each
 UNDEFINED = (math.nan, math.nan, math.nan)
 
@@ -102,7 +103,7 @@ def _row_label(language: str, middle: float) -> str:
     full_name = language_name(language)
     if full_name == language:
         return svg.text(6, middle + 4, language)
-    return svg.text(6, middle - 2, language) + svg.text(6, middle + 11, svg.short(full_name, 15), class_="soft")
+    return svg.text(6, middle - 2, language) + svg.text(6, middle + 12, svg.short(full_name, 13), class_="soft")
 
 
 def radar(shown: CriterionF1) -> Chart | None:
@@ -154,7 +155,15 @@ def radar(shown: CriterionF1) -> Chart | None:
         f"Radar plot of weighted F1 on {shown.label}: an axis for each of {len(languages)} languages, a line for each "
         f"judge, the human ceiling ({shown.ceiling_name}) dashed. {_in_words(shown)}"
     )
-    return Chart(shown.file("radar"), shown.title, alt, svg.drawing(centre_y + radius + 24, *parts), _numbers(shown))
+    return Chart(
+        shown.file("radar"),
+        shown.title,
+        alt,
+        svg.drawing(centre_y + radius + 24, *parts),
+        _numbers(shown),
+        (),
+        _finding(shown),
+    )
 
 
 def _in_words(shown: CriterionF1) -> str:
@@ -186,7 +195,7 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
     left is a judge that says what most answers are, not which. label: the criterion.
     """
     drawn = [row for row in rows if known(row["weighted_f1"]) and known(row["kappa"])]
-    hollow = (svg.hollow_circle(), "hollow: no agreement beyond chance shown (interval of kappa)")
+    hollow = (svg.hollow_circle(), "hollow: agreement beyond chance is not shown (kappa)")
     head, top = svg.legend([*svg.judge_legend(judges), hollow])
     top += 12
     bottom = top + CHANCE_HEIGHT
@@ -204,8 +213,8 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
         who = f"{within(row['judge'])}, {language_name(row['language'])}"
         words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
         parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=_at_chance(row)))
-        if len(drawn) <= CROWDED:
-            parts.append(svg.text(across + 7, up + 4, row["language"]))
+    if len(drawn) <= CROWDED:
+        parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), row["language"]) for row in drawn])
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     alt = (
         f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per judge and language. "
@@ -222,6 +231,26 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
     notes = (f"{left_out} of {len(rows)} not drawn: kappa or F1 is undefined.",) if left_out else ()
     finding = f"In {len(at_chance)} of {plural(len(drawn), 'case')} agreement beyond chance is not shown."
     return Chart(key, title, alt, svg.drawing(bottom + 34, *parts), numbers, notes, finding)
+
+
+def _labels(dots: Sequence[tuple[float, float, str]]) -> list[str]:
+    """The word of each dot (x, y, word) right, left, above or below it, where it meets no other word and no dot; a
+    dot that has no such place has its word under the mouse and in the numbers.
+    """
+    parts: list[str] = []
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y, _ in dots]
+    for x, y, word in dots:
+        width = LETTER * len(word)
+        for left, baseline in ((x + 7, y + 4), (x - 7 - width, y + 4), (x - width / 2, y - 8), (x - width / 2, y + 17)):
+            right, upper, lower = left + width, baseline - 10, baseline + 3
+            meets = any(
+                left < end and start < right and upper < low and high < lower for start, high, end, low in taken
+            )
+            if not meets and left >= CHANCE_LEFT and right <= svg.WIDTH:
+                parts.append(svg.text(left, baseline, word))
+                taken.append((left, upper, right, lower))
+                break
+    return parts
 
 
 def _at_chance(row: Row) -> bool:

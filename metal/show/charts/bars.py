@@ -33,6 +33,10 @@ class Bar:
         """The number of items."""
         return sum(self.counts.values())
 
+    def share(self, level: str) -> float:
+        """The share of the items that got a class."""
+        return self.counts.get(level, 0) / max(self.total, 1)
+
 
 def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
     """A bar of shares for each entry, the counts in it; with too many classes for shades, the numbers alone.
@@ -57,19 +61,39 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
             panel = bar.panel
             parts.append(svg.text(2, y + 18, panel, class_="soft"))
             y += 24
-        parts.append(svg.text(2, y + 12, svg.short(name(bar.label), 19), hover=name(bar.label)))
+        parts.append(svg.text(2, y + 12, svg.short(name(bar.label), 17), hover=name(bar.label)))
         start = LEFT
         for level, fill in fills.items():
             if items := bar.counts.get(level, 0):
                 width = (RIGHT - LEFT) * items / bar.total
                 words = f"{bar.label}: {level}, {items:,} of {bar.total:,} ({items / bar.total:.0%})"
                 parts.append(svg.rect(start, y, width, 16, svg.title(words), fill=fill))
-                if width > 7 * len(str(items)) + 3:
+                if width > 8 * len(str(items)) + 3:
                     parts.append(svg.text(start + width / 2, y + 12, str(items), class_="on", anchor="middle"))
                 start += width
         parts.append(svg.text(svg.WIDTH, y + 12, f"{bar.total:,}", class_="soft", anchor="end"))
         y += 20
-    return Chart(key, label, alt, svg.drawing(y + 6, *parts), numbers)
+    return Chart(key, label, alt, svg.drawing(y + 6, *parts), numbers, finding=_finding(bars, list(fills)))
+
+
+def _finding(bars: Sequence[Bar], levels: Sequence[str]) -> str:
+    """Under headings, which bar is furthest from the first of its panel; else which class's share varies most."""
+    gaps: list[tuple[float, str]] = []
+    firsts: dict[str, Bar] = {}
+    for bar in bars:
+        first = firsts.setdefault(bar.panel, bar)
+        for level in levels:
+            shares = f"{bar.share(level):.0%} of {name(bar.label)}, {first.share(level):.0%} of {name(first.label)}"
+            words = f"Furthest apart, {bar.panel}: {level} is {shares}."
+            gaps.append((abs(bar.share(level) - first.share(level)), words))
+    if list(firsts) == [""]:
+        gaps = []
+        for level in levels:
+            *_, high = low, *_ = sorted(bars, key=lambda bar: bar.share(level))
+            ends = f"from {low.share(level):.0%} ({name(low.label)}) to {high.share(level):.0%} ({name(high.label)})"
+            gaps.append((high.share(level) - low.share(level), f"{level} runs {ends}."))
+    widest, words = max(gaps, default=(0.0, ""), key=lambda gap: gap[0])
+    return words if widest else ""
 
 
 def _in_words(bars: Sequence[Bar], levels: Sequence[str]) -> str:
@@ -101,6 +125,7 @@ def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapp
     full = (svg.swatch(class_="m0"), "the fullest bin, which the sample is from")
     head, top = svg.legend([full, (svg.swatch(class_="h0"), "the other bins")])
     parts, described, rows = [head], [], []
+    shares = [max(each["counts"]) / sum(each["counts"]) for each in histograms.values()]
     for place, (language, histogram) in enumerate(histograms.items()):
         left = (place % 2) * (WIDTH + GAP)
         title, counts, chosen = name(language_name(language)), histogram["counts"], int(histogram["chosen_bin"])
@@ -115,7 +140,9 @@ def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapp
     picture = svg.drawing(top + (len(histograms) + 1) // 2 * (HEIGHT + 70), *parts)
     columns = ("", "passages", "duplicates", "near-empty", "fullest bin, tokens", "in it", "drawn")
     numbers = TableView.of(None, "", "Passage lengths", columns, rows, name="passage_lengths")
-    return Chart("passage_lengths", "Passage lengths, in tokens", alt, picture, numbers)
+    least, *_, most = sorted([*shares, *shares])
+    finding = f"The fullest bin holds {least:.0%}{f' to {most:.0%}' if most > least else ''} of a language's passages."
+    return Chart("passage_lengths", "Passage lengths, in tokens", alt, picture, numbers, finding=finding)
 
 
 def _panel(title: str, drawn: str, histogram: Mapping[str, Any], left: float, top: float) -> list[str]:

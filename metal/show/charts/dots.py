@@ -13,9 +13,9 @@ from metal.show import svg
 from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LABEL = 20  # characters of a name that fit left of the drawing
+LABEL = 18  # characters of a name that fit left of the drawing
 MOST_ROWS = 60  # more cannot be read in one drawing
-LEFT, STEP = 142.0, 16
+LEFT, STEP = 142.0, 17
 FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 16.0
 MOST_POPULATIONS = 10  # of a panel
 HEIGHT, ROOM, GAP, PANEL_LEFT = 110.0, 166.0, 16.0, 26.0
@@ -136,7 +136,7 @@ def interval_dots(
     if mark:
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
-    axis = Axis.around([*values, *([0.0] if sides else [])], LEFT, svg.WIDTH - (52.0 if group else 16.0))
+    axis = Axis.around([*values, *([0.0] if sides else [])], LEFT, svg.WIDTH - (62.0 if group else 16.0))
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     bottom = top + STEP * len(rows)
@@ -262,7 +262,7 @@ def _panel(title: str, rows: Sequence[Row], looks: Looks, axis: Axis, left: floa
     step = WIDTH / max(len(populations), 1)
     for place, population in enumerate(populations):
         middle = left + step * (place + 0.5)
-        label = svg.short(name(population), max(2, int(step / 6.2)))
+        label = svg.short(name(population), max(2, int(step / 7)))
         parts.append(svg.text(middle, axis.start + 14, label, class_="soft", anchor="middle", hover=name(population)))
         scores = [row for row in rows if row["population"] == population and known(row["mean"])]
         for number, row in enumerate(scores):

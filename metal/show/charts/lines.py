@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 34.0, svg.WIDTH - 10.0
 REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 40.0, svg.WIDTH - 12.0
-RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 16
-RANKS_LABEL = 21  # characters of a generator's name
+RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 17
+RANKS_LABEL = 19  # characters of a generator's name
 MOST_ROWS = 60
 MOVED = 3  # a generator's line is coloured from this many ranks away from the first ranking
 UP, DOWN, SAME = 0, 1, 7  # series
@@ -167,11 +167,23 @@ def references_chart(key: str, label: str, metrics: Sequence[MetricOfCell], peop
             words = f"{within(metric)}, {count(step['references'])}: {figure(step['pearson'])}"
             parts.append(svg.marker(*place, series, words))
     picture = svg.drawing(bottom + 36, *parts)
-    return Chart(key, label, _references_in_words(label, shown, people), picture, _numbers(key, label, metrics), _NOTES)
+    words, numbers = _references_in_words(label, shown, people), _numbers(key, label, metrics)
+    return Chart(key, label, words, picture, numbers, _NOTES, _references_finding(shown))
 
 
 def _spread(step: dict[Any, Any]) -> float:
     return float(step["spread"]) if known(step["spread"]) else 0.0
+
+
+def _references_finding(shown: Sequence[MetricOfCell]) -> str:
+    """Which metric gains most by further references."""
+    gains = [(steps[-1]["pearson"] - steps[0]["pearson"], metric, steps) for metric, _, steps in shown if steps[1:]]
+    if not gains:
+        return ""
+    gain, metric, steps = max(gains, key=lambda each: each[0])
+    ends = f"from {figure(steps[0]['pearson'])} to {figure(steps[-1]['pearson'])}"
+    most = plural(int(steps[-1]["references"]), "reference")
+    return f"{within(metric)} gains most: {ends} with {most}." if gain > 0 else "No metric gains by more references."
 
 
 def _references_in_words(label: str, shown: Sequence[MetricOfCell], people: str) -> str:
@@ -214,11 +226,25 @@ class Ranks:
         first, *rest = [ranks[generator] for ranks in self.by.values()]
         return max((rank - first for rank in rest), key=abs, default=0)
 
+    @property
+    def furthest(self) -> list[str]:
+        """The four generators that move most, these first."""
+        return sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]
+
+    def finding(self) -> str:
+        """Which generator moves most, and how far."""
+        (first, ranks), *_ = self.by.items()
+        generator = self.furthest[0]
+        if not (moved := self.moved(generator)):
+            return "All rankings are the same."
+        ways = f"{plural(abs(moved), 'rank')} {'down' if moved > 0 else 'up'}"
+        return f"{within(generator)} moves most: {ways} from rank {ranks[generator]} by {within(first)}."
+
     def words(self) -> str:
         """For those who cannot see the lines."""
         (first, ranks), *rest = self.by.items()
         apart = []
-        for generator in sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]:
+        for generator in self.furthest:
             elsewhere = " and ".join(f"{theirs[generator]} ({within(by)})" for by, theirs in rest)
             if self.moved(generator):
                 apart.append(f"{within(generator)} from {ranks[generator]} to {elsewhere}")
@@ -247,7 +273,7 @@ def rank_lines(shown: Ranks) -> str:
     for column, by in enumerate(shown.by):
         anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
         y = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
-        across, words = x(column) + shift, svg.short(name(by), 22)
+        across, words = x(column) + shift, svg.short(name(by), 20)
         parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.
     for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):

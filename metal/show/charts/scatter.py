@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
 
 
-SIDE, ROOM = 150.0, 214.0  # of a panel's square, and from one row of panels to the next
+SIDE, ROOM = 150.0, 218.0  # of a panel's square, and from one row of panels to the next
 LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
-TITLE_LENGTH = 24
+TITLE_LENGTH = 18
 _NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
 
 
@@ -73,7 +73,7 @@ def disagreement(
         return None
     entries = [(_circle(12, 0, 4, "m0"), "outputs with these two scores; the larger, the more")]
     if any(known(panel.underrated) for panel in drawn):
-        entries.append((_circle(12, 0, 4, "m1"), "in a marked corner: ↖ people high, rater low; ↘ the reverse"))
+        entries.append((_circle(12, 0, 4, "m1"), "in a corner: ↖ people high, rater low; ↘ the reverse"))
     head, top = svg.legend(entries)
     top += 4
     parts = [head]
@@ -81,7 +81,11 @@ def disagreement(
         left, upper = 30 + (place % 2) * 200.0, top + (place // 2) * ROOM + 22
         parts += _panel(panel, left, upper, people, ends, SIDE * area)
     picture = svg.drawing(top + math.ceil(len(drawn) / 2) * ROOM, *parts)
-    return Chart(key, label, _alt(label, drawn, people), picture, _numbers(key, label, panels), _NOTES)
+    order = sorted((panel for panel in drawn if known(panel.pearson)), key=lambda panel: panel.pearson)
+    finding = f"{within(order[-1].rater)} goes with {people} most (r {figure(order[-1].pearson)})" if order else ""
+    finding += f", {within(order[0].rater)} least ({figure(order[0].pearson)})." if order[1:] else "." if order else ""
+    numbers = _numbers(key, label, panels)
+    return Chart(key, label, _alt(label, drawn, people), picture, numbers, _NOTES, finding)
 
 
 def _circle(x: float, y: float, radius: float, class_: str, *inside: str) -> str:
@@ -116,8 +120,8 @@ def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends 
         radius = max(SMALLEST, widest * math.sqrt(outputs / max(numbers)))
         parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
     if same_scale:
-        parts.append(svg.text(left, bottom + 26, f"↖ {_share(panel.underrated, panel.outputs)}"))
-        parts.append(svg.text(right, bottom + 26, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
+        parts.append(svg.text(left, bottom + 28, f"↖ {_share(panel.underrated, panel.outputs)}"))
+        parts.append(svg.text(right, bottom + 28, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
     return parts
 
 
@@ -125,9 +129,9 @@ def _labels(x: Axis, y: Axis, people: str) -> list[str]:
     """The ends of both axes, and what they are."""
     turned = f"translate({x.start - 8:.0f} {(y.start + y.end) / 2:.0f}) rotate(-90)"
     return [
-        svg.text(x.start, y.start + 12, f"{x.low:.3g}", class_="soft", anchor="start"),
-        svg.text(x.end, y.start + 12, f"{x.high:.3g}", class_="soft", anchor="end"),
-        svg.text((x.start + x.end) / 2, y.start + 12, "rater →", class_="soft", anchor="middle"),
+        svg.text(x.start, y.start + 13, f"{x.low:.3g}", class_="soft", anchor="start"),
+        svg.text(x.end, y.start + 13, f"{x.high:.3g}", class_="soft", anchor="end"),
+        svg.text((x.start + x.end) / 2, y.start + 13, "rater →", class_="soft", anchor="middle"),
         svg.text(x.start - 4, y.start, f"{y.low:.3g}", class_="soft", anchor="end"),
         svg.text(x.start - 4, y.end + 9, f"{y.high:.3g}", class_="soft", anchor="end"),
         svg.element(

@@ -84,11 +84,21 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         LOOKS,
         label="design",
         value="sd",
+        finding=_least_spread(dots),
         between={"labels": lambda row: row.look},
         caption=f"Standard deviations: {where}",
         heads=2,
         form=spread,
     )
+
+
+def _least_spread(dots: Sequence[Dot]) -> str:
+    """The design whose score repeats best, and the one that does worst."""
+    defined = sorted((dot for dot in dots if known(dot.value)), key=lambda dot: float(dot.value or 0))
+    if len(defined) < 2:
+        return ""
+    best, worst = (f"{dot.label}, {dot.look} ({spread(dot.value)})" for dot in (defined[0], defined[-1]))
+    return f"The score repeats best with {best}, worst with {worst}."
 
 
 def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
@@ -121,7 +131,15 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         population_panels(panels, LOOKS),
         TableView.of(None, "", f"Scores by population: {where}", columns, numbers, name=key, heads=3),
         (f"The first {MOST_POPULATIONS} of {len(populations)} populations.",) if cut else (),
+        _range(rows),
     )
+
+
+def _range(rows: Sequence[Row]) -> str:
+    """The lowest and the highest of the scores."""
+    scores = sorted((row for row in rows if known(row["mean"])), key=lambda row: row["mean"])
+    ends = [f"{figure(row['mean'])} ({within(row['population'])})" for row in (*scores[:1], *scores[-1:])]
+    return f"Scores run from {ends[0]} to {ends[1]}." if scores else ""
 
 
 def stability_table(run: DesignRun) -> TableView:

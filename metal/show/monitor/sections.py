@@ -54,7 +54,7 @@ def _tests_chart(run: MonitorRun) -> Chart:
         value="share right",
         between={"task": lambda row: name(weakest[row.label])},
         caption="Share right, as drawn",
-        finding=f"{noisy} of {plural(len(rows), 'rater')} noisy.",
+        finding=f"{noisy} of {plural(len(rows), 'rater')} {'is' if noisy == 1 else 'are'} noisy.",
         heads=2,
         source="raters",
         mark=(THRESHOLD, f"accuracy {THRESHOLD:g}"),
@@ -168,7 +168,7 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
         COLLEAGUES_LOOKS,
         value="difference",
         caption="As drawn",
-        finding=f"{out} of {plural(len(dots), 'person', 'people')} stand out for some reason.",
+        finding=f"{out} of {plural(len(dots), 'person', 'people')} stand{'s' * (out == 1)} out for some reason.",
         source="behaviour",
         sides=("agrees less", "agrees more"),
         form=signed,
@@ -272,11 +272,10 @@ def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[Row
     body = ((count(row["raters"]), figure(WIDTH * row["sd"]), count(_needed(row))) for row in rows)
     numbers = TableView.of(None, "panels", title, columns, body, name=f"{key}_numbers")
     least = min(rows, key=_needed)
-    alt = (
-        f"Falling lines, one per number of people per output: with {plural(int(least['raters']), 'person', 'people')} "
-        f"{count(_needed(least))} outputs make the interval {TARGET:g} wide."
-    )
-    return Chart(key, title, alt, design_curve(curves, TARGET, "width"), numbers)
+    people = plural(int(least["raters"]), "person", "people")
+    finding = f"With {people} an output, {count(_needed(least))} outputs make the interval {TARGET:g} wide."
+    alt = f"Falling lines, one per number of people per output. {finding}"
+    return Chart(key, title, alt, design_curve(curves, TARGET, "width"), numbers, finding=finding)
 
 
 def _design_table(run: MonitorRun, cells: dict[tuple[str, str], list[Row]]) -> TableView:
