@@ -43,8 +43,11 @@ if TYPE_CHECKING:
     from metal.api.datasets import describe as describe
     from metal.api.datasets import export as export
     from metal.api.demo import demo as demo
+    from metal.api.diff import diff as diff
     from metal.api.folders import Folder as Folder
     from metal.api.folders import ls as ls
+    from metal.api.gate import gate as gate
+    from metal.api.gate import gate_init as gate_init
     from metal.api.judges import judges_list as judges_list
     from metal.api.judges import judges_test as judges_test
     from metal.api.judges import prompt_list as prompt_list

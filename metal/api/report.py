@@ -24,6 +24,8 @@ RESULTS = {
     "billboard": ("metal.api.ranking_results", "Billboard"),
     "correct": ("metal.api.correct_result", "CorrectedScores"),
     "design": ("metal.api.design_result", "Design"),
+    "diff": ("metal.api.drift_result", "Diff"),
+    "gate": ("metal.api.drift_result", "Gate"),
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
     "monitor": ("metal.api.monitor_result", "Monitor"),
 }

@@ -41,6 +41,8 @@ VERBS = {
     "bias": ("metal.cli.analyses:bias", "Say in which languages judges are too lenient."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
     "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
+    "diff": ("metal.cli.drift:diff", "Compare judges with what they were."),
+    "gate": ("metal.cli.drift:gate", "Stop where a judge is no longer what it was."),
     "monitor": ("metal.cli.analyses:monitor", "Say which raters can be relied on."),
     "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),
@@ -104,7 +106,11 @@ def metal() -> None:
 
 
 def main() -> None:
-    """Run `metal`. Exit code 0: done; 2: something the user can put right; 70: a defect; 130: interrupted."""
+    """Run `metal`.
+
+    Exit code 0: done; 1, 3: a gate says no, or cannot say; 2: something the user can put right; 70: a defect; 130:
+    interrupted.
+    """
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
     gc.set_threshold(200_000, 20, 20)  # tables are many small objects and hardly any cycles: a tenth of an audit's time

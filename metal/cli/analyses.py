@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from metal.data.dataset import Dataset
 
+FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
 MOST_LINES = 4  # of how a table was read, between the first line and the last
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
@@ -80,12 +81,46 @@ def by_option(*slices: str, shown: str) -> click.Option:
     return click.Option(["--by"], multiple=True, type=click.Choice(slices), help=about)
 
 
+def show_run(
+    run: Any,
+    out: Path,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    by: tuple[str, ...] = (),
+    about: Mapping[str, Any] | None = None,
+    files: str = FILES,
+) -> None:
+    """Print a run that was saved to `out`, as JSON, as Markdown, or for people. about, files: as in `analysis`."""
+    from metal.show.markdown import markdown
+    from metal.show.pages import headline, screen
+
+    if as_json:
+        described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
+        print_json(described | {**(about or {}), "warnings": run.warnings} | run.tables)
+        return
+    if as_markdown:
+        click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)
+        return
+    for part in screen(run, by, verbose=verbose):
+        console.show(part)
+    console.say(f"Report: {out / 'report.html'}", wrap=False)
+    if verbose:
+        console.say(f"Written to {out}: {files}", wrap=False)
+
+
+def check_one_way(as_json: bool, as_markdown: bool) -> None:
+    """Raise UsageError where two ways of printing are asked for."""
+    if as_json and as_markdown:
+        raise UsageError("--json or --markdown, not both")
+
+
 def analysis(
     function: Callable[..., Any],
     ending: str,
     doing: str,
     *parameters: click.Parameter,
-    files: str = "report.html, tables/ (CSV, JSON, Parquet), run.toml",
+    files: str = FILES,
     about: Callable[[Any], Mapping[str, Any]] = lambda run: {},
     more: str = "",
     examples: str = "",
@@ -119,11 +154,8 @@ def analysis(
         **options: Any,
     ) -> None:
         from metal.runs.parts import command_of, made_from
-        from metal.show.markdown import markdown
-        from metal.show.pages import headline, screen
 
-        if as_json and as_markdown:
-            raise UsageError("--json or --markdown, not both")
+        check_one_way(as_json, as_markdown)
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, ending)
@@ -136,22 +168,11 @@ def analysis(
             run = function(given, *ratings, progress=advance, **options)
         with console.progress("drawing"):
             run.save(out, force=force or again)
-        if as_json:
-            described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
-            print_json(described | {**about(run), "warnings": run.warnings} | run.tables)
-            return
-        if as_markdown:
-            click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)
-            return
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
             console.say(
                 f"{data} cannot be written, or changed meanwhile: this version and its ensembles are in {out} only"
             )
-        for part in screen(run, by, verbose=verbose):
-            console.show(part)
-        console.say(f"Report: {out / 'report.html'}", wrap=False)
-        if verbose:
-            console.say(f"Written to {out}: {files}", wrap=False)
+        show_run(run, out, verbose, as_json, as_markdown, by, about(run), files)
 
     return command
 

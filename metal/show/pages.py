@@ -141,6 +141,8 @@ KINDS = {
     "bias language": Kind("metal.show.bias", "judges between languages", "sections.html"),
     "correct": Kind("metal.show.correct", "corrected scores", "sections.html"),
     "design": Kind("metal.show.design", "design study", "design.html"),
+    "diff": Kind("metal.show.drift", "judges before and after", "sections.html"),
+    "gate": Kind("metal.show.drift", "gate for judges", "sections.html"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),
 }

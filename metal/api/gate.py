@@ -1,0 +1,242 @@
+"""`metal.gate`: may the judge be used today, by margins that were declared beforehand? And how these are declared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.diff import Alpha, Power, judged
+from metal.api.options import Languages, Names, Option, StrPath, documented, names
+from metal.auditing.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
+from metal.data.files import check_new_file, new_file, read_toml
+from metal.data.text import plural
+from metal.errors import DataError, UsageError, check_known
+
+if TYPE_CHECKING:
+    from metal.api.diff import Side
+    from metal.api.drift_result import Gate
+    from metal.api.read import Ratings
+
+LEAST = 30  # anchors of a language
+Margin = Annotated[float, Option("Change of agreement with people that does not matter.", least=0, most=1)]
+MeanMargin = Annotated[
+    float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1)
+]
+Expected = Annotated[
+    Names, Option(f"Parts of the judge that are meant to change: {', '.join(PARTS[:-1])}.", metavar="PART", rare=True)
+]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A gate.toml: what was declared before the judge was asked again. Paths are from where the file lies.
+
+    anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it that the judge has to
+    equal, and its hash. repeats: how often the judge was asked there at least; least: anchors a language at least.
+    expected: parts of the judge's signature that may change. passport: the judge's, if it has one.
+    """
+
+    baseline: Path
+    anchors: Path
+    anchors_hash: str = ""
+    baseline_hash: str = ""
+    judges: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    repeats: int = 2
+    least: int = LEAST
+    expected: tuple[str, ...] = ()
+    margins: Margins = field(default_factory=Margins)
+
+    @classmethod
+    def read(cls, path: Path) -> Declared:
+        """The declaration in a file. Raises UsageError or DataError where it cannot be used."""
+        if not path.is_file():
+            raise UsageError(f"{path}: no such file (make one with `metal.gate_init`)")
+        about = read_toml(path)
+        margins = about.pop("margins", {})
+        for part, choices in ((about, [each.name for each in fields(cls)]), (margins, [*vars(Margins())])):
+            if not isinstance(part, Mapping):
+                raise DataError(path, "margins is no table", "Write [margins] and, below it, agreement = 0.05")
+            check_known(f"setting of {path}", part, choices)
+        for name in ("baseline", "anchors"):
+            if not isinstance(about.get(name), str):
+                raise DataError(path, f"no {name}", f'Add a line such as {name} = "{name}"')
+            about[name] = Path(os.path.normpath(path.parent / about[name]))
+        for name in ("repeats", "least"):
+            if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
+                raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
+        for name in ("judges", "criteria", "languages", "expected"):
+            if name in about:
+                if not isinstance(about[name], list) or not all(isinstance(text, str) for text in about[name]):
+                    raise DataError(path, f"{name} is {about[name]!r}", f'Write a list, {name} = ["..."]')
+                about[name] = tuple(about[name])
+        check_known("part of a judge", about.get("expected", ()), PARTS)
+        return cls(**about, margins=Margins(**margins))
+
+    def before(self) -> Side:
+        """The baseline on its anchors. Raises UsageError where they are not those that were declared, or too few."""
+        earlier = judged(self.baseline, self.anchors)
+        for name, now in self.hashes(earlier).items():
+            if (declared := getattr(self, name)) and declared != now:
+                what = name.removesuffix("_hash")
+                raise UsageError(
+                    f"the {what} {getattr(self, what)} changed since the gate was declared ({declared}, now {now}); "
+                    "put it back, or declare the gate anew with `metal.gate_init`"
+                )
+        return earlier
+
+    @staticmethod
+    def hashes(earlier: Side) -> dict[str, str]:
+        """What a gate.toml keeps: of the anchors with their texts, and of the baseline's ratings."""
+        from metal.api.read import as_dataset
+        from metal.runs.judges_run import texts_digest
+
+        anchors = as_dataset(earlier.inputs.folder)
+        return {
+            "anchors_hash": f"{anchors.digest}-{texts_digest(anchors)}",
+            "baseline_hash": earlier.dataset.digest,
+        }
+
+
+@documented
+def gate(gate: StrPath, run: Ratings) -> Gate:
+    """Compare the judges of `run` with the baseline of a gate.toml, within the margins declared there.
+
+    The anchors, outputs that people rated, were judged for the baseline and again for `run` (`metal judge`). Checked
+    are, in each language and criterion: agreement with people and the mean score (both shown to be within the margins:
+    two one-sided tests), answers that changed beyond how often they do when the judge is only asked again, and
+    coverage; and that the judge is what it was: model, prompt, schema and parameters. A provider's fingerprint is
+    noted only: whether it matters is what the anchors tell.
+
+    *Equivalent* if every language passes (intersection-union), *worse* or *different* if a change is shown (Holm's
+    correction over all checks), else *undecided*, with the outputs that it needs.
+
+    gate: the file, from `metal.gate_init`. run: a run of `metal.judge` on the anchors.
+
+    Returns the tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`. Raises UsageError where
+    the anchors or the baseline changed, a language was not judged again, or there are too few anchors.
+    """
+    from metal.api.drift_result import Gate
+    from metal.api.read import folder_of
+    from metal.auditing.settings import AuditSettings
+
+    declared, folder = Declared.read(Path(gate)), folder_of(run)
+    if folder.resolve() == declared.baseline.resolve():
+        raise UsageError(f"{folder} is the baseline itself; give the run of today")
+    before, now = declared.before(), judged(folder, declared.anchors)
+    pairs = judge_pairs(now.judges, before.judges, declared.judges)
+    settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
+    made = drift(now.dataset, before.dataset, settings, declared.margins, pairs)
+    _check_whole(made.tables["drift"], before, pairs, declared)
+    signature = made.tables["signature"]
+    meant = signature["part"].isin(declared.expected) & (signature["says"] == CHANGED)
+    signature.loc[meant, "says"] = EXPECTED
+    made = replace(made, warnings=(*now.warnings, *made.warnings))
+    manifest = now.manifest("gate", before, declared.margins, pairs, {"gate": str(gate)})
+    return Gate.of(made, now.dataset, manifest, pairs)
+
+
+def _check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
+    """Raise UsageError where a cell of the baseline is missing now, has too few anchors, or too few repeats."""
+    ratings = before.dataset.ratings
+    wanted = ratings[ratings["rater"].isin(list(pairs.values()))]
+    for name, chosen in (("criterion", declared.criteria), ("language", declared.languages)):
+        wanted = wanted[wanted[name].isin(list(chosen))] if chosen else wanted
+    given = set(zip(rows["before"], rows["criterion"], rows["language"], strict=True))
+    keys = wanted.loc[:, ["rater", "criterion", "language"]].astype(str).drop_duplicates()
+    for rater, criterion, language in keys.itertuples(index=False):
+        if (rater, criterion, language) not in given:
+            raise UsageError(
+                f"{criterion} in {language} was judged by {rater} for the baseline and not now; judge all anchors again"
+            )
+    for row in rows.to_dict("records"):
+        where = f"{row['criterion']} in {row['language']}"
+        if row["outputs"] < declared.least:
+            raise UsageError(
+                f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer both times, "
+                f"{declared.least} needed; have people rate more, or set `least` in the gate's file"
+            )
+        if row["repeats"] + 1 < declared.repeats:
+            raise UsageError(
+                f"{row['before']} was asked {plural(row['repeats'] + 1, 'time')} for the baseline, {declared.repeats} "
+                "needed to know how often it changes by itself; make the baseline with `metal.judge(repeat=2)`"
+            )
+
+
+@documented
+def gate_init(
+    anchors: StrPath,
+    baseline: StrPath,
+    *,
+    out: Annotated[StrPath, Option("File to write.", metavar="FILE")] = "gate.toml",
+    margin: Margin = 0.05,
+    mean_margin: MeanMargin = 0.05,
+    criteria: Annotated[Names, Option("Criteria; default all that were judged.", "-c")] = (),
+    languages: Languages = (),
+    expected: Expected = (),
+    least: Annotated[int, Option("Anchors a language at least.", least=1, rare=True)] = LEAST,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    force: Annotated[bool, Option("Replace the file.", rare=True)] = False,
+) -> list[str]:
+    """Declare a gate: write the file that `metal gate` reads, with the hashes of the anchors and of the baseline.
+
+    The margins are declared here, before the judge is asked again. Where the baseline shows that there are too few
+    anchors for them, that is said, with how many it would take.
+
+    anchors: the dataset folder with people's ratings. baseline: the run of `metal.judge` on it, with `repeat=2`.
+
+    Returns a line for each language and criterion that has too few anchors.
+    """
+    import tomli_w
+
+    path = Path(out)
+    check_new_file(path, force=force)
+    declared = Declared(
+        Path(baseline),
+        Path(anchors),
+        criteria=names(criteria),
+        languages=names(languages),
+        expected=names(expected),
+        least=least,
+        margins=Margins(agreement=margin, mean=mean_margin, alpha=alpha, power=power),
+    )
+    check_known("part of a judge", declared.expected, PARTS)
+    before = declared.before()
+    lines = list(_too_few(before, declared))
+    about: dict[str, Any] = {
+        name: os.path.relpath(getattr(declared, name), path.parent) for name in ("baseline", "anchors")
+    }
+    about |= Declared.hashes(before) | {"repeats": declared.repeats, "least": declared.least}
+    chosen = {name: list(getattr(declared, name)) for name in ("criteria", "languages", "expected")}
+    about |= {name: values for name, values in chosen.items() if values}
+    with new_file(path) as partial:
+        partial.write_text(tomli_w.dumps(about | {"margins": vars(declared.margins)}), encoding="utf-8")
+    return lines
+
+
+def _too_few(before: Side, declared: Declared) -> Any:
+    """What the anchors cannot show, by how the judge differs from itself when it is asked again."""
+    from metal.auditing.settings import AuditSettings
+
+    dataset, judges = before.dataset, before.judges
+    again = {name: other for other, rater in dataset.raters.items() if (name := rater.about.get("repeats")) in judges}
+    missing = [name for name in judges if name not in again]
+    if missing:
+        raise UsageError(
+            f"{missing[0]} was asked once for the baseline; make it with `metal.judge(repeat=2)`, so that it is known "
+            "how often answers change by themselves"
+        )
+    settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
+    rows = drift(dataset, dataset, settings, declared.margins, {other: name for name, other in again.items()})
+    _check_whole(rows.tables["drift"], before, {other: name for name, other in again.items()}, declared)
+    for row in rows.tables["drift"].to_dict("records"):
+        if row["needed"] > row["outputs"]:
+            yield (
+                f"{row['criterion']} in {row['language']}: {row['outputs']} anchors of {row['sources']} sources; about "
+                f"{row['needed']:.0f} show that nothing changed within these margins"
+            )

@@ -1,0 +1,353 @@
+"""Whether judges are still what they were: a row for each judge, criterion and language, before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import AuditCell, cells
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
+from metal.data.ratings import NOT_ASKED
+from metal.data.records import Rater
+from metal.data.text import first_few, interval, percent, signed
+from metal.errors import UnknownName, UsageError
+from metal.stats.drift import PairedDifference, paired_difference
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import holm
+
+EQUIVALENT, WORSE, BETTER, DIFFERENT, UNDECIDED = "equivalent", "worse", "better", "different", "undecided"
+SAME, CHANGED, EXPECTED, NOTED = "same", "changed", "expected", "noted"
+CHECKS = ("difference", "mean_change", "coverage_change", "excess_flips")
+DRIFT = (
+    *("language", "criterion", "judge", "before", "says", "why", "outputs", "sources"),
+    *("agreement_before", "agreement_after", "mean_before", "mean_after", "coverage_before", "coverage_after"),
+    *(f"{name}{end}" for name in CHECKS for end in ("", "_low", "_high", "_p")),
+    *("flips", "floor", "repeats", "needed", "undefined"),
+)
+SIGNATURE = ("judge", "before_judge", "part", "before", "after", "says")
+PARTS = ("model", "prompt", "schema", "parameters", "fingerprint")
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What was declared beforehand: differences that do not matter, of agreement with people, of the mean score as a
+    share of the scale, and of coverage; the error of each claim, and the power that is planned for.
+    """
+
+    agreement: float = 0.05
+    mean: float = 0.05
+    coverage: float = 0.05
+    alpha: float = 0.05
+    power: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name in ("agreement", "mean", "coverage", "alpha", "power"):
+            value, most = getattr(self, name), 0.5 if name == "alpha" else 1.0
+            if type(value) not in (int, float) or not 0 < value < most:
+                raise UsageError(f"{name} {value!r}: a number between 0 and {most:g} is needed, such as 0.05")
+
+
+@dataclass(frozen=True)
+class DriftTables:
+    """What `drift` gives: tables `drift` and `signature`, and warnings."""
+
+    tables: dict[str, pd.DataFrame]
+    warnings: tuple[str, ...]
+
+
+def judge_pairs(now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str] = ()) -> dict[str, str]:
+    """{judge: the judge of the baseline that it is compared with}: of the same name, or the only ones of both.
+
+    wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError where no two judges belong together.
+    """
+    pairs = {}
+    for text in wanted:
+        name, equals, old = text.partition("=") if text not in now else (text, "", "")
+        pairs[name] = old if equals else name
+    for name, old in pairs.items():
+        if name not in now:
+            raise UnknownName("judge", name, now)
+        if old not in earlier:
+            raise UnknownName("judge of the baseline", old, earlier)
+    if pairs:
+        return pairs
+    shared = [name for name in now if name in earlier]
+    if shared:
+        return {name: name for name in shared}
+    if len(now) == len(earlier) == 1:
+        return {now[0]: earlier[0]}
+    if not now or not earlier:
+        raise UsageError(f"no judge in the {'baseline' if now else 'run'}; give runs of `metal.judge`, or their audits")
+    raise UsageError(
+        f"no judge is in both: {first_few(now)} now, {first_few(earlier)} before; say which belong together with "
+        f'`judges="{now[0]}={earlier[0]}"`'
+    )
+
+
+def drift(
+    after: Dataset, before: Dataset, settings: AuditSettings, margins: Margins, pairs: Mapping[str, str]
+) -> DriftTables:
+    """Each judge beside what it was, on the outputs that were judged both times, against the people of `after`.
+
+    pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its flips. Holm's correction
+    runs over all checks of all rows. Raises UsageError where no output was judged both times.
+    """
+    again = {name: _repeats(before, name) for name in pairs.values()}
+    every = (*pairs.values(), *(name for names in again.values() for name in names))
+    now = cells(after, replace(settings, judges=tuple(pairs)), continuous=True)
+    earlier = {
+        (cell.criterion.name, cell.language): cell
+        for cell in cells(before, replace(settings, judges=every), continuous=True)
+    }
+    rows, differences, lost = [], [], dict(earlier)
+    for cell in now:
+        old_cell = lost.pop((cell.criterion.name, cell.language), None)
+        for judge in cell.judges if old_cell else ():
+            assert old_cell
+            if pairs[judge] in old_cell.judges:
+                compared = _Compared.of(cell, old_cell, judge, pairs[judge], again[pairs[judge]])
+                if compared.asked:
+                    rows.append(compared.row())
+                    differences.append(compared.differences())
+    if not rows:
+        raise UsageError("no output was judged both times; both runs have to be about the same outputs")
+    raw = np.array([[each[name].p if name in each else math.nan for name in CHECKS] for each in differences])
+    adjusted = holm(raw.ravel()).reshape(raw.shape)
+    for row, each, p_values in zip(rows, differences, adjusted, strict=True):
+        _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
+    warnings = [
+        f"{criterion} in {language} was not judged again" for (criterion, language), cell in lost.items() if cell.judges
+    ]
+    tables = {
+        "drift": pd.DataFrame(rows, columns=list(DRIFT)),
+        "signature": pd.DataFrame(
+            [row for judge, old in pairs.items() for row in _signature(after.raters[judge], before.raters[old])],
+            columns=list(SIGNATURE),
+        ),
+    }
+    return DriftTables(tables, (*warnings, *_people_changed(after, before)))
+
+
+def _repeats(dataset: Dataset, judge: str) -> tuple[str, ...]:
+    """The raters that are the judge, asked again."""
+    return tuple(name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge)
+
+
+def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
+    """That people's ratings of the same outputs are no longer the same."""
+    key, parts = ["output", "criterion", "rater"], []
+    for dataset in (after, before):
+        people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
+        rows = dataset.ratings[dataset.ratings["rater"].isin(people)]
+        parts.append(rows.loc[:, [*key, "score"]].astype(dict.fromkeys(key, str)).set_index(key)["score"])
+    both = pd.concat(parts, axis=1, join="inner").to_numpy()
+    changed = int((~((both[:, 0] == both[:, 1]) | np.isnan(both).all(axis=1))).sum())
+    if changed or len(both) < len(parts[1]):
+        gone = len(parts[1]) - len(both)
+        yield f"people's ratings changed ({changed:,} scores, {gone:,} gone); those of now are used"
+
+
+def _signature(after: Rater, before: Rater) -> Iterator[dict[str, Any]]:
+    """A row for each part of what a judge is."""
+
+    def parts(about: Mapping[str, Any]) -> tuple[str, ...]:
+        sent = {key: value for key, value in about.get("sent", {}).items() if key not in about.get("parameters", {})}
+        model = (about.get("asked") or about.get("model", ""), about.get("base_url", ""))
+        prompt = (about.get("prompt", ""), *map("@".join, sorted(about.get("prompt_hash", {}).items())))
+        schema = (about.get("structured", ""), *_listed(sent))
+        return tuple(
+            " ".join(filter(None, map(str, part)))
+            for part in (model, prompt, schema, _listed(about.get("parameters", {})), sorted(about.get("versions", {})))
+        )
+
+    for part, old, new in zip(PARTS, parts(before.about), parts(after.about), strict=True):
+        changed = NOTED if part == "fingerprint" else CHANGED
+        says = SAME if old == new else changed
+        yield {
+            "judge": after.rater,
+            "before_judge": before.rater,
+            "part": part,
+            "before": old,
+            "after": new,
+            "says": says,
+        }
+
+
+def _listed(facts: Mapping[str, Any]) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(facts.items())]
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One judge in one cell, on the outputs that it was asked about both times. codes, shares: (outputs, columns) now,
+    before, then the repeats of before; shares of the scale, 1 its better end. truth: people's class, or their mean.
+    """
+
+    cell: AuditCell
+    judge: str
+    before: str
+    codes: Codes
+    shares: Numbers
+    truth: Numbers
+    sources: Codes
+
+    @classmethod
+    def of(cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]) -> _Compared:
+        """The outputs of both cells, in the order of the first."""
+        places = {name: place for place, name in enumerate(old.matrix.outputs)}
+        asked = cell.by_judge(judge) != NOT_ASKED
+        rows = [row for row, name in enumerate(cell.matrix.outputs) if asked[row] and name in places]
+        earlier = [places[cell.matrix.outputs[row]] for row in rows]
+        names = [before, *(name for name in again if name in old.judges)]
+        scores = np.column_stack([cell.scores([judge])[rows], old.scores(names)[earlier]])
+        codes = np.column_stack([cell.by_judge(judge)[rows], old.matrix.of(names)[earlier]])
+        both = codes[:, 1] != NOT_ASKED
+        panel = cell.scores(cell.people)[rows]
+        shares, rated = _shares(cell, scores, panel)
+        have = ~np.isnan(rated)
+        means = np.where(have.any(axis=1), np.nansum(rated, axis=1) / np.maximum(have.sum(axis=1), 1), np.nan)
+        truth = means if cell.continuous else np.where(cell.truth[rows] >= 0, cell.truth[rows], np.nan)
+        return cls(cell, judge, before, codes[both], shares[both], truth[both], cell.matrix.sources[rows][both])
+
+    @property
+    def asked(self) -> int:
+        """How many outputs it was asked about both times."""
+        return len(self.codes)
+
+    @property
+    def right(self) -> Numbers:
+        """(outputs, 2) agreement with people now and before, NaN without an answer or people's."""
+        if self.cell.continuous:
+            return np.asarray(1 - np.abs(self.shares[:, :2] - self.truth[:, None]))
+        known_class = ~np.isnan(self.truth)[:, None] & (self.codes[:, :2] >= 0)
+        return np.where(known_class, self.codes[:, :2] == self.truth[:, None], np.nan)
+
+    @property
+    def both(self) -> Any:
+        """(outputs,) answered both times, and by people."""
+        return ~np.isnan(self.right).any(axis=1)
+
+    @property
+    def flips(self) -> tuple[Numbers, Numbers]:
+        """(outputs,) whether the answer is another one now, and how often it was when asked again before."""
+        changed = np.where(self.codes[:, 1:] >= 0, self.codes[:, 1:] != self.codes[:, [1]], np.nan)
+        now = np.where((self.codes[:, :2] >= 0).all(axis=1), self.codes[:, 0] != self.codes[:, 1], np.nan)
+        given = ~np.isnan(changed[:, 1:])
+        floor = np.nansum(changed[:, 1:], axis=1) / np.maximum(given.sum(axis=1), 1)
+        return now, np.where(given.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
+
+    def differences(self) -> dict[str, PairedDifference]:
+        """{name of CHECKS: the difference}, of those that there are."""
+        answered = (self.codes[:, :2] >= 0).astype(np.float64)
+        values = {
+            "difference": -np.diff(self.right, axis=1)[:, 0],
+            "mean_change": -np.diff(self.shares[:, :2], axis=1)[:, 0],
+            "coverage_change": answered[:, 0] - answered[:, 1],
+        }
+        if not self.cell.continuous:
+            now, floor = self.flips
+            values["excess_flips"] = now - floor
+        have = {name: ~np.isnan(each) for name, each in values.items()}
+        return {
+            name: paired_difference(each[have[name]], self.sources[have[name]])
+            for name, each in values.items()
+            if have[name].any()
+        }
+
+    def row(self) -> dict[str, Any]:
+        """The figures before and after."""
+        answered, means = self.codes[:, :2] >= 0, (self.codes[:, :2] >= 0).all(axis=1)
+        now, floor = self.flips if not self.cell.continuous else (np.zeros(0), np.zeros(0))
+        again, undefined = self.codes.shape[1] - 2, []
+        if not self.both.any():
+            undefined.append("difference: no output with an answer both times that people agree on")
+        if np.isnan(self.shares).all():
+            undefined.append("mean_change: the levels have no order")
+        if not again:
+            undefined.append("excess_flips: the judge was not asked again before (`repeat=2`)")
+        return {
+            "language": self.cell.language,
+            "criterion": self.cell.criterion.name,
+            "judge": self.judge,
+            "before": self.before,
+            "outputs": int(self.both.sum()),
+            "sources": len(np.unique(self.sources[self.both])),
+            **_pair("agreement", self.right[self.both]),
+            **_pair("mean", self.shares[means, :2]),
+            **_pair("coverage", answered.astype(np.float64)),
+            "flips": _mean(now),
+            "floor": _mean(floor),
+            "repeats": again,
+            "undefined": "; ".join(undefined),
+        }
+
+
+def _shares(cell: AuditCell, *scores: Numbers) -> tuple[Numbers, ...]:
+    """Scores as shares of the scale, or of the range of those that occur; NaN without an order."""
+    every = np.concatenate([part.ravel() for part in scores])
+    ends = cell.criterion.scale.ends
+    if not ends and cell.continuous and (~np.isnan(every)).any():
+        ends = float(np.nanmin(every)), float(np.nanmax(every))
+    low, high = ends or (math.nan, math.nan)
+    shares = tuple((part - low) / ((high - low) or 1.0) for part in scores)
+    return shares if cell.criterion.direction == "higher" else tuple(1 - part for part in shares)
+
+
+def _pair(name: str, values: Numbers) -> dict[str, float]:
+    return {f"{name}_after": _mean(values[:, 0]), f"{name}_before": _mean(values[:, 1])}
+
+
+def _mean(values: Numbers) -> float:
+    return float(np.nanmean(values)) if (~np.isnan(values)).any() else math.nan
+
+
+def _decide(
+    row: dict[str, Any], differences: Mapping[str, PairedDifference], p: Mapping[str, float], given: Margins
+) -> None:
+    """Fill in a row's intervals and what it says: shown to have changed (p, corrected), or shown to be within the
+    margin (two one-sided tests), or neither.
+    """
+    margin = {"difference": given.agreement, "mean_change": given.mean, "coverage_change": given.coverage}
+    within, shown = {}, {}
+    for name, each in differences.items():
+        low, high = each.interval(given.alpha)
+        row |= {name: each.value, f"{name}_low": low, f"{name}_high": high, f"{name}_p": p[name]}
+        within[name] = name in margin and -margin[name] < low and high < margin[name]
+        shown[name] = not within[name] and p[name] < given.alpha
+    lower = [name for name in ("difference", "coverage_change") if shown.get(name) and differences[name].value < 0]
+    other = [name for name in ("mean_change",) if shown.get(name)]
+    other += [name for name in ("excess_flips",) if shown.get(name) and differences[name].value > 0]
+    open_checks = [name for name in ("difference", "mean_change") if name in differences and not within[name]]
+    if "difference" not in differences:
+        row |= {"says": WORSE if lower else DIFFERENT if other else UNDECIDED}
+    elif lower or other:
+        row |= {"says": WORSE if lower else DIFFERENT}
+    elif shown["difference"]:
+        row |= {"says": BETTER}
+    else:
+        row |= {"says": UNDECIDED if open_checks else EQUIVALENT}
+    if row["says"] == UNDECIDED:
+        row["needed"] = max(
+            (differences[name].needed(margin[name], given.alpha, given.power) for name in open_checks), default=math.nan
+        )
+    reasons = lower + other or (["difference"] if row["says"] == BETTER else open_checks)
+    if row["says"] == UNDECIDED and not any(differences[name].square for name in open_checks):
+        row["why"] = f"no change seen, on too few sources ({row['sources']}) to exclude one" if open_checks else ""
+    else:
+        row["why"] = "; ".join(_reason(row, name) for name in reasons if row["says"] != EQUIVALENT)
+
+
+def _reason(row: Mapping[str, Any], check: str) -> str:
+    """`agreement with people -0.12 [-0.18, -0.06]`"""
+    if check == "coverage_change":
+        return f"answers {percent(row['coverage_after'])}, before {percent(row['coverage_before'])}"
+    if check == "excess_flips":
+        return f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again before"
+    words = {"difference": "agreement with people", "mean_change": "mean score"}[check]
+    return f"{words} {signed(row[check])} {interval(row[f'{check}_low'], row[f'{check}_high'], signed)}"

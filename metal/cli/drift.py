@@ -1,0 +1,107 @@
+"""Verbs that compare judges with what they were: `metal diff`, `metal gate`, `metal gate init`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+import metal
+from metal.cli.analyses import check_one_way, show_run
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
+from metal.cli.verb import out as out_option
+from metal.data.files import check_new, new_file
+from metal.show.terminal import console
+
+AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
+
+
+def _folder(out: Path | None, run: Path, ending: str, force: bool) -> Path:
+    """The run folder that was asked for, or runs/RUN-diff; one that this verb made is replaced."""
+    from metal.runs.parts import command_of
+
+    folder = out or Path("runs") / f"{run.resolve().name.split('.')[0]}-{ending}"
+    check_new(folder, force=force or command_of(folder) == ending)
+    return folder
+
+
+@verb(
+    metal.diff,
+    out_option("runs/RUN-diff"),
+    *AT_THE_END,
+    examples="""
+        metal diff runs/today runs/last-week
+        metal diff runs/new-model runs/old-model -j openai:gpt-4.1/detailed=openai:gpt-4o/detailed
+    """,
+)
+def diff(
+    run: Path,
+    baseline: Path,
+    out: Path | None,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    force: bool,
+    **options: Any,
+) -> None:
+    check_one_way(as_json, as_markdown)
+    folder = _folder(out, run, "diff", force)
+    made = metal.diff(run, baseline, **options)
+    made.save(folder, force=True)
+    show_run(made, folder, verbose, as_json, as_markdown)
+
+
+gate = WithDefault(
+    default=verb(
+        metal.gate,
+        out_option("runs/RUN-gate"),
+        click.Option(["--junit"], type=PATH, metavar="FILE", help="Write the result as JUnit's XML as well."),
+        *AT_THE_END,
+        more="""
+            Exit code 0: equivalent; 1: worse or different; 2: the gate, the run or the anchors cannot be used;
+            3: undecided.
+        """,
+        examples="""
+            metal gate init datasets/anchors runs/baseline
+            metal gate gate.toml runs/today --junit gate.xml
+        """,
+    )(lambda **options: _gate(**options))
+)
+
+
+def _gate(
+    gate: Path,
+    run: Path,
+    out: Path | None,
+    junit: Path | None,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    force: bool,
+) -> None:
+    check_one_way(as_json, as_markdown)
+    folder = _folder(out, run, "gate", force)
+    made = metal.gate(gate, run)
+    made.save(folder, force=True)
+    if junit:
+        with new_file(junit) as partial:
+            partial.write_text(made.junit(), encoding="utf-8")
+    show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict})
+    sys.exit(made.exit_code)
+
+
+@verb(
+    metal.gate_init,
+    short_help="Declare anchors, baseline and margins.",
+    examples="metal gate init datasets/anchors runs/baseline --margin 0.1 --mean-margin 0.1",
+)
+def init(out: Path, **options: Any) -> None:
+    lines = metal.gate_init(out=out, **options)
+    console.say(f"Written: {out}", wrap=False)
+    for line in lines:
+        console.say(f"too few: {line}")
+
+
+gate.add_command(init)

@@ -1,0 +1,107 @@
+"""Runs of `metal diff` and `metal gate`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from metal.auditing.drift import (
+    BETTER,
+    CHANGED,
+    DIFFERENT,
+    DRIFT,
+    EQUIVALENT,
+    SIGNATURE,
+    UNDECIDED,
+    WORSE,
+    Margins,
+)
+from metal.data.text import count, coverage, figure, p_value, percent, signed
+from metal.runs.audit_run import HEAD, JUDGE
+from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.run import Run
+
+Change = partial(Column, format=signed, interval=True)
+DESCRIBED: Tables = {
+    "drift": with_the_rest(
+        (
+            *HEAD,
+            Column("judge", "judge", below=lambda row: f"before: {row['before']}" * (row["before"] != row["judge"])),
+            Column("says", "says", below=lambda row: row["why"]),
+            Column("agreement_before", "agreement before", figure),
+            Column("agreement_after", "agreement now", figure, direction="higher"),
+            Change("difference", "change of agreement", direction="higher"),
+            Column("difference_p", "p, corrected", p_value),
+            Column("mean_before", "mean before", figure),
+            Column("mean_after", "mean now", figure),
+            Change("mean_change", "change of the mean"),
+            Column("mean_change_p", "p, corrected", p_value),
+            Column("flips", "other answers", percent),
+            Column("floor", "when asked again before", percent),
+            Column("excess_flips_p", "p, corrected", p_value),
+            Column("coverage_before", "coverage before", coverage),
+            Column("coverage_after", "coverage now", coverage, direction="higher"),
+            Column("coverage_change_p", "p, corrected", p_value),
+            Column("outputs", "outputs", count, below=lambda row: f"{count(row['sources'])} sources"),
+            Column("needed", "needed", count),
+        ),
+        DRIFT,
+    ),
+    "signature": with_the_rest(
+        (
+            JUDGE,
+            Column("part", "part"),
+            Column("before", "before"),
+            Column("after", "now"),
+            Column("says", "says"),
+        ),
+        SIGNATURE,
+    ),
+}
+FAILED = (WORSE, DIFFERENT)
+
+
+@dataclass(frozen=True, repr=False)
+class DiffRun(Run):
+    """Judges before and after: tables `drift` and `signature`."""
+
+    command = "diff"
+    described = DESCRIBED
+
+    @property
+    def margins(self) -> Margins:
+        """What was declared beforehand."""
+        return Margins(**self.manifest["settings"]["margins"])
+
+    @property
+    def baseline(self) -> str:
+        """What the judges are compared with."""
+        return str(self.manifest["settings"]["baseline"])
+
+    def ranked(self) -> list[dict[str, Any]]:
+        """The rows, those that failed first."""
+        order = (WORSE, DIFFERENT, UNDECIDED, BETTER, EQUIVALENT)
+        return sorted(self.records("drift"), key=lambda row: order.index(row["says"]))
+
+
+@dataclass(frozen=True, repr=False)
+class GateRun(DiffRun):
+    """Judges on anchors, within margins that were declared beforehand."""
+
+    command = "gate"
+
+    @property
+    def changed(self) -> list[dict[str, Any]]:
+        """The parts of the signature that should be the same and are not."""
+        return self.records("signature", says=CHANGED)
+
+    @property
+    def verdict(self) -> str:
+        """worse, different, undecided or equivalent: of all languages together."""
+        says = [row["says"] for row in self.ranked()]
+        if WORSE in says:
+            return WORSE
+        if DIFFERENT in says or self.changed:
+            return DIFFERENT
+        return UNDECIDED if UNDECIDED in says else EQUIVALENT

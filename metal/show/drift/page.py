@@ -1,0 +1,114 @@
+"""The page of judges before and after, and what `metal diff` and `metal gate` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metal.auditing.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
+from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, count, interval, known, name, signed, slug, within
+from metal.runs.columns import Row
+from metal.runs.drift_run import FAILED, DiffRun
+from metal.show.charts.dots import Dot, dots_chart
+from metal.show.parts import closing, reasons
+from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+
+LOOKS = {
+    WORSE: (5, "worse"),
+    DIFFERENT: (1, "different"),
+    UNDECIDED: (7, "undecided"),
+    BETTER: (2, "better"),
+    EQUIVALENT: (0, "equivalent"),
+}
+MOST_CHARTS = 12
+MOST_ROWS = 300
+EXPLAINED = "Change of agreement with people on the same outputs, with what two one-sided tests do not reject."
+
+
+def _groups(run: DiffRun) -> dict[tuple[str, str], list[Row]]:
+    """The rows of each criterion and judge."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in run.records("drift"):
+        groups.setdefault((row["criterion"], row["judge"]), []).append(row)
+    return groups
+
+
+def charts(run: DiffRun) -> list[Chart]:
+    """A chart of changes for each criterion and judge."""
+    drawn = []
+    for (criterion, judge), rows in list(_groups(run).items())[:MOST_CHARTS]:
+        if not any(known(row["difference"]) for row in rows):
+            continue
+        dots = [
+            Dot(
+                language_name(row["language"]),
+                row["difference"],
+                row["difference_low"],
+                row["difference_high"],
+                row["says"],
+            )
+            for row in rows
+        ]
+        worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
+        alt = (
+            f"Change of agreement with people of {within(judge)} in {len(rows)} languages; lowest in "
+            f"{language_name(worst['language'])}, {signed(worst['difference'])}."
+        )
+        title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
+        key = f"change_{slug(criterion)}_{slug(judge)}"
+        more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": signed}
+        drawn.append(dots_chart(key, title, alt, dots, LOOKS, sides=("worse", "better"), **more))
+    return drawn
+
+
+def says_table(run: DiffRun) -> TableView:
+    """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
+    languages = sorted({row["language"] for row in run.records("drift")}, key=language_name)
+    rows: Rows = []
+    for (criterion, judge), of in _groups(run).items():
+        by = {row["language"]: row for row in of}
+        rows.append((run.short(criterion), name(judge), *(_cell(by.get(language)) for language in languages)))
+    columns = ("", "judge", *(name(language_name(language)) for language in languages))
+    notes = (EXPLAINED, *reasons(run, "drift", run.records("drift"), "language"))
+    return TableView.of(run, "drift", "Is it what it was?", columns, rows, name="says", heads=2, notes=notes)
+
+
+def _cell(row: Row | None) -> Cell:
+    if row is None:
+        return Cell(UNDEFINED)
+    ends = interval(row["difference_low"], row["difference_high"], signed)
+    needs = [f"{count(row['outputs'])} of about {count(row['needed'])}"] if known(row["needed"]) else []
+    below = "\n".join([f"{signed(row['difference'])} {ends}".strip(), *needs])
+    return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
+
+
+def tables(run: DiffRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    rows, signature = run.records("drift"), run.records("signature")
+    figures = TableView.of_figures(run, "drift", "All figures", rows, heads=3, most=MOST_ROWS)
+    return [
+        says_table(run),
+        figures,
+        TableView.of_figures(run, "signature", "What the judge is", signature, heads=2, most=MOST_ROWS),
+    ]
+
+
+def content(run: DiffRun) -> dict[str, Any]:
+    """What the template shows."""
+    first, figures, signature = tables(run)
+    sections = [
+        Section("figures", "All figures, before and now", tables=(figures,)),
+        Section("signature", "What the judge is", tables=(signature,)),
+    ]
+    if drawn := charts(run):
+        sections.insert(0, Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn)))
+    return {"answer": first, "sections": sections}
+
+
+def screen(run: DiffRun, by: Sequence[str] = ()) -> Screen:
+    """What is said, what the judge is, the warnings."""
+    first, _, signature = tables(run)
+    yield first
+    yield signature
+    yield from closing(run)

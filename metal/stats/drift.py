@@ -1,0 +1,128 @@
+"""Whether a judge is still the judge it was: paired differences and whether they are small enough, and a stream.
+
+A paired difference lies between -1 and 1: of agreement with people before and after on the same output, of scores as
+shares of the scale. Its limits are a score test's, turned round: under a true difference the variance is what was
+observed, and at least what rare changes of the full range need, so that no change among few outputs does not pass for
+a proof that there is none.
+
+A stream is watched by betting (an e-process): whoever bets against "the mean is at least m" multiplies the stake by
+20 with a chance of at most 1/20, however often one looks.
+
+Sources: Tango (1998), paired shares; Schuirmann (1987), two one-sided tests; Waudby-Smith and Ramdas (2024), betting;
+Ville (1939).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import t_quantile, t_tail
+
+_GRID = np.linspace(-1, 1, 20001)
+PRIOR, WINDOW = 10, 100  # steps that the null hypothesis is worth at the start; steps that a bet looks back on
+BOLDEST = 0.5  # share of the largest bet that cannot ruin
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """value: the mean; square: of the squares; n: pairs; sources; worth: how many independent pairs these are."""
+
+    value: float
+    square: float
+    n: int
+    sources: int
+    worth: float
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """The differences that two one-sided tests at `alpha` do not reject; all from fewer than two sources."""
+        if self.sources < 2:
+            return -1.0, 1.0
+        spread = np.maximum(self.square - 2 * _GRID * self.value + _GRID**2, np.abs(_GRID) - _GRID**2)
+        far = np.abs(self.value - _GRID) - 0.5 / self.worth  # counts move in steps of 1
+        kept = _GRID[far <= t_quantile(1 - alpha, self.sources - 1) * np.sqrt(spread / self.worth)]
+        return float(min(kept[0], self.value)), float(max(kept[-1], self.value))
+
+    @property
+    def p(self) -> float:
+        """Two-sided, for a difference of 0: McNemar's with correction where differences are -1, 0 and 1."""
+        if self.sources < 2:
+            return math.nan
+        far = abs(self.value) - 1 / self.worth
+        return min(1.0, 2 * t_tail(far * math.sqrt(self.worth / self.square), self.sources - 1)) if far > 0 else 1.0
+
+    def needed(self, margin: float, alpha: float, power: float) -> int:
+        """About how many pairs would show that a true difference of 0 is within the margin, with this probability.
+
+        (z_{1-a} + z_{1-b/2})^2 times the mean square (of answers the share of discordant pairs) / margin^2, at least
+        as many as even equal answers take. Where there are as many: for the difference as it is, whichever way it lies.
+        """
+        z, z_power = NormalDist().inv_cdf(1 - alpha), NormalDist().inv_cdf(0.5 + power / 2)
+        per_pair = self.n / self.worth if self.worth else 1.0
+        pairs = max((z + z_power) ** 2 * self.square / margin**2, least_pairs(margin, alpha)) * per_pair
+        if pairs <= self.n:
+            gap = max(abs(margin - abs(self.value)), 1e-3) if abs(self.value) < margin else abs(self.value)
+            pairs = max((z + z_power) ** 2 * self.square / gap**2 * per_pair, self.n + 1)
+        return math.ceil(pairs)
+
+
+def paired_difference(differences: Numbers, sources: Codes) -> PairedDifference:
+    """The mean of differences (n,) from -1 to 1, and how many independent pairs they are worth over their sources.
+
+    >>> difference = paired_difference(np.array([1.0, 0.0, 0.0, -1.0, 1.0]), np.arange(5))
+    >>> difference.value, difference.square, difference.worth
+    (0.2, 0.6, 5.0)
+    """
+    n = len(differences)
+    if not n:
+        return PairedDifference(math.nan, math.nan, 0, 0, 0.0)
+    _, source = np.unique(sources, return_inverse=True)
+    sizes = np.bincount(source)
+    value, square = float(differences.mean()), float((differences**2).mean())
+    clustered = float(((np.bincount(source, differences) - value * sizes) ** 2).sum())
+    alone = n * (square - value**2)
+    worth = n * min(1.0, alone / clustered) if clustered > 1e-12 else float(len(sizes))
+    return PairedDifference(value, square, n, len(sizes), worth)
+
+
+@lru_cache
+def least_pairs(margin: float, alpha: float) -> int:
+    """How many pairs without any difference show that the true one is within the margin.
+
+    >>> least_pairs(0.1, 0.05), least_pairs(0.05, 0.05)
+    (36, 72)
+    """
+    pairs = 2
+    while paired_difference(np.zeros(pairs), np.arange(pairs)).interval(alpha)[1] >= margin:
+        pairs = max(pairs + 1, int(pairs * 1.02))
+    return pairs
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Bets that the mean of values from 0 to 1 is below `least`, after so many steps.
+
+    log_e: the logarithm of the e-value, what a stake of 1 has become. mean: what the next bet takes the mean for,
+    from the values so far, the latest counting most. All are numbers, or arrays of as many streams.
+    """
+
+    least: Any
+    steps: int = 0
+    log_e: Any = 0.0
+    mean: Any = None
+    total: Any = 0.0
+
+    def after(self, value: Any) -> Stream:
+        """The stream after one more value, on which the bet was placed before it was seen."""
+        mean = self.least if self.mean is None else self.mean
+        short = np.maximum(self.least - mean, 0.0)
+        bet = np.minimum(short / (mean * (1 - mean) + short**2 + 1e-9), BOLDEST / (1 - self.least))
+        step = max(1 / (self.steps + 1 + PRIOR), 1 / WINDOW)
+        log_e = self.log_e + np.log1p(bet * (self.least - value))
+        return Stream(self.least, self.steps + 1, log_e, mean + step * (value - mean), self.total + value)
