@@ -111,7 +111,7 @@ def drift(
         for judge in cell.judges if old_cell else ():
             assert old_cell
             if pairs[judge] in old_cell.judges:
-                compared = _Compared.of(cell, old_cell, judge, pairs[judge], again[pairs[judge]])
+                compared = Compared.of(cell, old_cell, judge, pairs[judge], again[pairs[judge]])
                 if compared.asked:
                     rows.append(compared.row())
                     differences.append(compared.differences())
@@ -184,7 +184,7 @@ def _listed(facts: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Compared:
+class Compared:
     """One judge in one cell, on the outputs that it was asked about both times. codes, shares: (outputs, columns) now,
     before, then the repeats of before; shares of the scale, 1 its better end. truth: people's class, or their mean.
     """
@@ -198,7 +198,7 @@ class _Compared:
     sources: Codes
 
     @classmethod
-    def of(cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]) -> _Compared:
+    def of(cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]) -> Compared:
         """The outputs of both cells, in the order of the first."""
         places = {name: place for place, name in enumerate(old.matrix.outputs)}
         asked = cell.by_judge(judge) != NOT_ASKED

@@ -10,10 +10,12 @@ import click
 
 import metal
 from metal.cli.analyses import check_one_way, show_run
+from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new, new_file
 from metal.show.terminal import console
+from metal.show.view import Paragraph
 
 AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
 
@@ -104,4 +106,41 @@ def init(out: Path, **options: Any) -> None:
         console.say(f"too few: {line}")
 
 
-gate.add_command(init)
+@verb(
+    metal.gate_watch,
+    AS_JSON,
+    short_help="Watch a judge in use, batch by batch.",
+    more="Exit code 0: no drift; 1: after an alarm.",
+    examples="metal gate watch gate.toml runs/today --state watch.jsonl",
+)
+def watch(as_json: bool, **options: Any) -> None:
+    from metal.data.text import figure, plural
+
+    watched = metal.gate_watch(**options)
+    if as_json:
+        print_json({"headline": watched.headline, "threshold": watched.threshold, "streams": watched.streams})
+    else:
+        console.show(Paragraph(watched.headline, strong=True))
+        rows = [
+            [
+                row["what"],
+                row["judge"],
+                row["language"],
+                row["criterion"],
+                f"{row['steps']:,}",
+                figure(row["mean"]),
+                figure(row["least"]),
+                figure(row["e_value"], ".3g"),
+                f"{row['alarm']:,}" if row["alarm"] else "-",
+            ]
+            for row in watched.streams.to_dict("records")
+            if row["steps"]
+        ]
+        heads = ["what", "judge", "language", "criterion", "steps", "mean", "not below", "e-value", "alarm at"]
+        console.table("Streams", heads, rows, keep=4)
+        console.say(f"{plural(watched.taken, 'step')} taken now. An e-value of {watched.threshold:,.0f} is an alarm.")
+    sys.exit(watched.exit_code)
+
+
+for command in (init, watch):
+    gate.add_command(command)

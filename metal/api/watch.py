@@ -1,0 +1,153 @@
+"""`metal.gate_watch`: a judge in use, watched output by output, and whether it or the system has drifted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metal.api.diff import judged
+from metal.api.gate import Declared
+from metal.api.options import Option, StrPath, documented
+from metal.api.read import folder_of
+from metal.auditing.drift import judge_pairs
+from metal.auditing.watching import JUDGE, SYSTEM, least_levels, steps
+from metal.data.files import one_writer
+from metal.data.languages import language_name
+from metal.data.text import listed, plural, within
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.api.read import Data, Ratings
+    from metal.runs.watch_file import WatchFile
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How far a watch has come. streams: a row for each judge, language, criterion and what is watched, with its steps,
+    mean, the level it is not to fall below, e-value, and the step of its alarm (0: none). taken: steps of this call.
+    threshold: the e-value at which a stream alarms.
+    """
+
+    streams: pd.DataFrame
+    taken: int
+    threshold: float
+
+    @property
+    def drifted(self) -> pd.DataFrame:
+        """The streams that alarmed."""
+        return self.streams[self.streams["alarm"] > 0]
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 after an alarm."""
+        return int(len(self.drifted) > 0)
+
+    @property
+    def headline(self) -> str:
+        """Who drifted, and where."""
+        judges, systems = (self._where(self.drifted[self.drifted["what"] == what]) for what in (JUDGE, SYSTEM))
+        alone = [where for where in systems if where not in judges]
+        words = [f"The judge drifted: {within(judge)} in {listed(judges[judge])}." for judge in judges]
+        words += [f"The system drifted, and its judge did not: {listed(systems[judge])}." for judge in alone]
+        if judges and systems:
+            words.append("Where its judge drifted, the system's scores say nothing.")
+        if words:
+            return " ".join(words)
+        of = plural(len(self.streams), "stream")
+        return f"No drift after {plural(int(self.streams['steps'].sum()), 'step')} in {of}."
+
+    @staticmethod
+    def _where(rows: pd.DataFrame) -> dict[str, list[str]]:
+        places: dict[str, list[str]] = {}
+        for row in rows.to_dict("records"):
+            places.setdefault(row["judge"], []).append(
+                f"{language_name(row['language'])} ({row['criterion']}, after {plural(row['alarm'], 'output')})"
+            )
+        return places
+
+    def __repr__(self) -> str:
+        return f"<watch: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.streams.to_html(index=False, float_format="{:.3g}".format)
+        return html
+
+
+@documented
+def gate_watch(
+    gate: StrPath,
+    run: Ratings,
+    *,
+    state: Annotated[StrPath, Option("File that the watch is kept in.", metavar="FILE")] = "watch.jsonl",
+    data: Annotated[
+        Data | None, Option("Dataset that the run is about. [default: the gate's anchors]", metavar="DATASET")
+    ] = None,
+) -> Watch:
+    """Watch a judge in use, batch by batch, with an alarm that may be looked at any time.
+
+    Of outputs that people rated, whether the judge agrees with them is a bet against "agreement is not below what it
+    was, less the margin"; of outputs that nobody rated, its score is a bet against "the system is as good as the
+    anchors were, less the margin". Each stream starts with a stake of 1 and alarms when that has become the number of
+    streams / alpha: the chance of any false alarm, ever, is alpha at most. If the judge's stream alarms, the judge
+    drifted; if only the system's does, the system.
+
+    The file is a line a step: a run that was killed goes on where it stood, and a batch counts once.
+
+    gate: the file, from `metal.gate_init`. run: a run of `metal.judge`, the next batch.
+
+    Returns the streams; `headline` says who drifted. Raises what `metal.gate` raises of the gate's file.
+    """
+    from metal.auditing.settings import AuditSettings
+    from metal.runs.watch_file import WatchFile
+
+    declared, folder, path = Declared.read(Path(gate)), folder_of(run), Path(state)
+    before = declared.before()
+    now = judged(folder, declared.anchors if data is None else data)
+    pairs = judge_pairs(now.judges, before.judges, declared.judges)
+    settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
+    least = least_levels(before.dataset, settings, declared.margins, pairs)
+    batch = _batch(folder)
+    every = [step for judge in pairs for step in steps(now.dataset, settings, judge)]
+    with one_writer(path):
+        file = WatchFile(path, declared.margins.alpha, least)
+        taken = file.take(batch, sorted(every, key=lambda step: _shuffled(batch, *step[0], step[1])))
+    return Watch(_table(file), taken, file.threshold)
+
+
+def _batch(folder: Path) -> str:
+    """What tells a batch from others: its first reply, with its time, or else its ratings."""
+    journal = folder / "journal.jsonl"
+    if journal.is_file():
+        with journal.open("rb") as file:
+            return _shuffled(file.readline().decode("utf-8", "replace"))
+    return blake2b((folder / "ratings.parquet").read_bytes(), digest_size=8).hexdigest()
+
+
+def _shuffled(*parts: str) -> str:
+    """Outputs in an order that has to do with nothing, and is the same each time."""
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _table(file: WatchFile) -> pd.DataFrame:
+    import pandas as pd
+
+    rows: Iterable[dict[str, object]] = (
+        {
+            "what": key[0],
+            "judge": key[1],
+            "language": key[2],
+            "criterion": key[3],
+            "steps": stream.steps,
+            "mean": stream.total / stream.steps if stream.steps else math.nan,
+            "least": stream.least,
+            "e_value": math.exp(min(stream.log_e, 700)),
+            "alarm": file.alarms.get(key, 0),
+        }
+        for key, stream in sorted(file.streams.items())
+    )
+    return pd.DataFrame(rows)
