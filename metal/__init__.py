@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from metal.api.datasets import export as export
     from metal.api.demo import demo as demo
     from metal.api.diff import diff as diff
+    from metal.api.drift_result import Diff as Diff
+    from metal.api.drift_result import Gate as Gate
     from metal.api.folders import Folder as Folder
     from metal.api.folders import ls as ls
     from metal.api.gate import gate as gate

@@ -77,7 +77,7 @@ class Gate(Result, GateRun):
         for judge in dict.fromkeys(row["judge"] for row in self.records("signature")):
             case = SubElement(suite, "testcase", classname=printable(judge), name="signature")
             if change := changes.get(judge):
-                words = printable(f"{change['part']} changed: {change['before']} -> {change['after']}")
+                words = printable(f"{change['part']} changed from {change['before']} to {change['after']}")
                 SubElement(case, "failure", type="different", message=words)
         cases = list(suite)
         suite.set("tests", str(len(cases)))

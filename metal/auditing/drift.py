@@ -105,9 +105,9 @@ def drift(
         (cell.criterion.name, cell.language): cell
         for cell in cells(before, replace(settings, judges=every), continuous=True)
     }
-    rows, differences, lost = [], [], dict(earlier)
+    rows, differences = [], []
     for cell in now:
-        old_cell = lost.pop((cell.criterion.name, cell.language), None)
+        old_cell = earlier.get((cell.criterion.name, cell.language))
         for judge in cell.judges if old_cell else ():
             assert old_cell
             if pairs[judge] in old_cell.judges:
@@ -121,8 +121,12 @@ def drift(
     adjusted = holm(raw.ravel()).reshape(raw.shape)
     for row, each, p_values in zip(rows, differences, adjusted, strict=True):
         _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
+    compared_cells = {(row["criterion"], row["language"], row["before"]) for row in rows}
     warnings = [
-        f"{criterion} in {language} was not judged again" for (criterion, language), cell in lost.items() if cell.judges
+        f"{criterion} in {language} was judged by {old} and not again"
+        for (criterion, language), cell in earlier.items()
+        for old in pairs.values()
+        if old in cell.judges and (criterion, language, old) not in compared_cells
     ]
     tables = {
         "drift": pd.DataFrame(rows, columns=list(DRIFT)),

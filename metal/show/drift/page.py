@@ -99,7 +99,7 @@ def content(run: DiffRun) -> dict[str, Any]:
     first, figures, signature = tables(run)
     sections = [
         Section("figures", "All figures, before and now", tables=(figures,)),
-        Section("signature", "What the judge is", tables=(signature,)),
+        Section("identity", "Model, prompt, schema and parameters", tables=(signature,)),
     ]
     if drawn := charts(run):
         sections.insert(0, Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn)))

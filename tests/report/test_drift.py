@@ -1,0 +1,301 @@
+"""`metal diff`, `metal gate`, `metal gate watch`: worlds of judges that change in one language, the page, the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import metal
+from metal.auditing.watching import Key
+from metal.cli import metal as command_line
+from metal.errors import DataError, UnknownName, UsageError
+from metal.runs.watch_file import WatchFile
+from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+
+LANGUAGES = ("en", "hi", "ta")
+OUTPUTS = 150
+
+
+@cache
+def people() -> pd.DataFrame:
+    """Three people who agree, on outputs of one source each."""
+    rng = np.random.default_rng(9)
+    rows = [
+        {"source": f"{language}{place}", "language": language, "rater": f"A{person}", "score": score}
+        for language in LANGUAGES
+        for place, score in enumerate(rng.integers(0, 3, OUTPUTS).tolist())
+        for person in range(3)
+    ]
+    return pd.DataFrame(rows)
+
+
+def answers(worse: float = 0.0, where: str = "hi", name: str = "j", same: float = 0.0) -> pd.DataFrame:
+    """A judge that is right on 80%, and where it got worse on so much less; `same`: of its answers changed anyhow."""
+    truth, rng = people()[people()["rater"] == "A0"], np.random.default_rng(10)
+    chance, again = rng.random(len(truth)), rng.random(len(truth))
+    right = chance < np.where(truth["language"] == where, 0.8 - worse, 0.8)
+    right = np.where(again < same, rng.random(len(truth)) < 0.8, right)
+    return truth.assign(rater=name, score=np.where(right, truth["score"], (truth["score"] + 1) % 3))
+
+
+def table(*judges: pd.DataFrame) -> metal.Dataset:
+    levels = {"*": "0=Bad,1=Medium,2=Good"}
+    names = {str(name) for judge in judges for name in judge["rater"]}
+    return metal.read(pd.concat([people(), *judges]), kinds=dict.fromkeys(names, "llm"), levels=levels, name="world")
+
+
+def says(result: metal.Diff) -> dict[str, str]:
+    return dict(zip(result.tables["drift"]["language"], result.tables["drift"]["says"], strict=True))
+
+
+def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting) -> None:
+    name = "j<b>"
+    before, now = table(answers(name=name)), table(answers(0.3, name=name))
+    result = metal.diff(now, before)
+    assert says(result) == {"en": "equivalent", "hi": "worse", "ta": "equivalent"}
+    (row,) = result.tables["drift"][lambda rows: rows["language"] == "hi"].to_dict("records")
+    assert row["difference"] == pytest.approx(row["agreement_after"] - row["agreement_before"])
+    assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15
+    assert row["flips"] == pytest.approx(-row["difference"])  # who is right no more says something else
+    assert "excess_flips: the judge was not asked again" in row["undefined"]
+    folder = result.save(tmp_path / "run")
+    assert metal.open_run(folder).tables["drift"].equals(result.tables["drift"])
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "is worse than before in Hindi on overall: agreement with people" in html
+    check_names_are_text(html)
+    check_quiet(visit, folder / "report.html", "overview", "figures", "identity", "methods")
+    check_accessible(visit, folder / "report.html")
+
+
+def test_in_a_test_of_yours() -> None:
+    before = table(answers())
+    metal.diff(table(answers()), before).assert_not_worse(margin=0.05)
+    metal.diff(before, table(answers(0.3))).assert_not_worse()  # better is not worse
+    with pytest.raises(
+        AssertionError, match=r"^worse than world: j in hi on overall \(agreement with people 0\.\d+, was"
+    ):
+        metal.diff(table(answers(0.3)), before).assert_not_worse(margin=0.05)
+    noisy = metal.diff(table(answers(same=0.3)), before)
+    assert set(says(noisy).values()) == {"undecided"}
+    assert (noisy.tables["drift"]["needed"] > OUTPUTS).all()
+    with pytest.raises(AssertionError, match=r"^not shown to be within 0\.05 of world: j in "):
+        noisy.assert_not_worse()
+    noisy.assert_not_worse(allow_undecided=True)
+    noisy.assert_not_worse(margin=0.2)
+
+
+def test_judges_of_other_names_are_paired_where_that_is_clear() -> None:
+    before, now = table(answers(name="old")), table(answers(name="new"))
+    assert set(metal.diff(now, before).tables["drift"]["before"]) == {"old"}
+    both = table(answers(name="new"), answers(0.1, name="newer"))
+    with pytest.raises(UsageError, match=r'say which belong together with `judges="new=old"`'):
+        metal.diff(both, before)
+    assert set(metal.diff(both, before, judges="newer=old").tables["drift"]["judge"]) == {"newer"}
+    with pytest.raises(UnknownName, match="judge 'newest' is not known"):
+        metal.diff(both, before, judges="newest=old")
+
+
+def test_an_audit_is_held_against_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, now = table(answers()), table(answers(0.3))
+    before.save("before")
+    now.save("now")
+    metal.audit("before", resamples=100).save("runs/last-week")
+    audit = metal.audit("now", resamples=100)
+    assert says(metal.diff(audit, metal.open_run("runs/last-week")))["hi"] == "worse"
+    table(answers(0.1)).save("before", force=True)
+    with pytest.raises(UsageError, match="last-week: its ratings changed since it was made"):
+        metal.diff(audit, "runs/last-week")
+    with pytest.raises(
+        UsageError, match=r"was made from world, which is not here; say where the dataset is with `data`"
+    ):
+        metal.diff(metal.audit(now, resamples=100), before)
+    lost = replace_texts(before)
+    assert "overall in ta was judged by j and not again" in " ".join(metal.diff(lost, before).warnings)
+
+
+def replace_texts(dataset: metal.Dataset) -> metal.Dataset:
+    """Without the judge's answers in Tamil."""
+    rows = dataset.ratings.astype({"rater": str, "language": str})
+    kept = rows[(rows["rater"] != "j") | (rows["language"] != "ta")]
+    return metal.read(kept.loc[:, ["source", "language", "rater", "score"]], kinds={"j": "llm"}, levels={"*": "0<1<2"})
+
+
+# ---------------------------------------------------------------- gate
+
+
+def judge_run(folder: Path, data: Path, worse: float = 0.0, repeat: int = 1, **about: object) -> Path:
+    """The run folder of a judge on the dataset, as `metal judge` writes it."""
+    from metal.data.files import write_jsonl
+    from metal.data.ratings import tidy_facts
+
+    dataset = metal.read(data)
+    named = {(output.source.split("/")[-1], output.language): output.output for output in dataset.outputs.values()}
+    folder.mkdir(parents=True)
+    parts, raters = [], []
+    for sample in range(1, repeat + 1):
+        name = "j" if sample == 1 else f"j#{sample}"
+        rows = answers(worse, name=name)
+        output = [named[key] for key in zip(rows["source"], rows["language"], strict=True)]
+        parts.append(pd.DataFrame({"output": output, "criterion": "overall", "rater": name, "score": rows["score"]}))
+        facts = {"model": "openai:j", "prompt": "simple", "prompt_hash": {"overall": "1a2b"}, "parameters": {}, **about}
+        raters.append(
+            {"rater": name, "kind": "llm", **facts, **({"repeats": "j", "sample": sample} if sample > 1 else {})}
+        )
+    write_jsonl(folder / "raters.jsonl", raters)
+    tidy_facts(pd.concat(parts).astype({"score": float})).to_parquet(folder / "ratings.parquet")
+    (folder / "journal.jsonl").write_text(f'{{"at": "{folder}"}}\n')
+    (folder / "run.toml").write_text(f'command = "judge"\n[[datasets]]\npath = "{data}"\n')
+    return folder
+
+
+@pytest.fixture
+def anchors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with anchors, a baseline and a gate that was declared on them."""
+    monkeypatch.chdir(tmp_path)
+    table().save("anchors")
+    judge_run(Path("baseline"), Path("anchors"), repeat=2)
+    assert metal.gate_init("anchors", "baseline") == []
+    return tmp_path
+
+
+def run(*words: str) -> tuple[int, str]:
+    ran = CliRunner().invoke(command_line, [*words])
+    if ran.exception and not isinstance(ran.exception, SystemExit):
+        raise ran.exception
+    return ran.exit_code, ran.output
+
+
+def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
+    same, worse = judge_run(Path("same"), Path("anchors")), judge_run(Path("worse"), Path("anchors"), 0.3)
+    code, printed = run("gate", "gate.toml", str(same), "--junit", "gate.xml")
+    assert (code, printed.startswith("PASS: j is what it was in 3 languages")) == (0, True)
+    assert ET.parse("gate.xml").getroot().attrib == {"name": "world", "tests": "4", "failures": "0", "errors": "0"}
+    code, printed = run("gate", "gate.toml", str(worse), "--junit", "gate.xml", "--markdown")
+    assert (code, printed.startswith("**FAIL: j is worse than before in Hindi")) == (1, True)
+    suite = ET.parse("gate.xml").getroot()
+    assert [case.get("name") for case in suite if case.find("failure") is not None] == ["hi"]
+    metal.gate_init("anchors", "baseline", out="narrow.toml", margin=0.01, mean_margin=0.01)
+    code, printed = run("gate", "narrow.toml", str(same))
+    assert (code, printed.startswith("UNDECIDED: no change is shown, but in 3 of 3 cases")) == (3, True)
+    assert "needs about" in printed
+    assert json.loads(run("gate", "gate.toml", str(same), "--json")[1])["verdict"] == "equivalent"
+
+
+def test_another_judge_is_another_judge(anchors: Path) -> None:
+    prompt = judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
+    gate = metal.gate("gate.toml", prompt)
+    assert (gate.verdict, gate.exit_code) == ("different", 1)
+    assert "prompt changed from simple overall@1a2b to simple overall@ffff" in gate.junit()
+    metal.gate_init("anchors", "baseline", out="expected.toml", expected="prompt")
+    assert metal.gate("expected.toml", prompt).verdict == "equivalent"
+    moved = metal.gate("gate.toml", judge_run(Path("moved"), Path("anchors"), versions={"j-0613 fp_1": 450}))
+    assert moved.verdict == "equivalent"  # a fingerprint is noted; what it did is what the anchors tell
+    assert set(moved.tables["signature"]["says"]) == {"same", "noted"}
+
+
+def test_what_a_gate_cannot_use(anchors: Path) -> None:
+    same = judge_run(Path("same"), Path("anchors"))
+    for edit, error in (
+        (
+            ("least = 30", "least = 200"),
+            "overall in en: 150 anchors with people's label and an answer both times, 200 nee",
+        ),
+        (("repeats = 2", "repeats = 3"), r"j was asked 2 times for the baseline, 3 needed"),
+        (("repeats = 2", "repeats = 0"), "repeats is 0"),
+        (("agreement = 0.05", "agreement = 5"), "agreement 5: a number between 0 and 1 is needed"),
+        (("[margins]", "[margin]"), "setting of bad.toml 'margin' is not known"),
+        (('baseline = "baseline"', ""), "no baseline"),
+        (('anchors = "anchors"', 'anchors = "none"'), "no such file or folder"),
+    ):
+        text = Path("gate.toml").read_text(encoding="utf-8")
+        assert edit[0] in text
+        Path("bad.toml").write_text(text.replace(*edit))
+        with pytest.raises((UsageError, DataError, UnknownName), match=error):
+            metal.gate("bad.toml", same)
+    with pytest.raises(UsageError, match="is the baseline itself"):
+        metal.gate("gate.toml", "baseline")
+    with pytest.raises(UsageError, match="gate.toml"):
+        metal.gate_init("anchors", "baseline")
+    with pytest.raises(UsageError, match=r"j was asked once for the baseline; make it with `metal\.judge\(repeat=2\)`"):
+        metal.gate_init("anchors", same, out="once.toml")
+    rows = pd.read_parquet("same/ratings.parquet")
+    rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
+    with pytest.raises(UsageError, match="overall in ta was judged by j for the baseline and not now"):
+        metal.gate("gate.toml", same)
+    table(answers(name="A9")).save("anchors", force=True)
+    with pytest.raises(UsageError, match="the anchors anchors changed since the gate was declared"):
+        metal.gate("gate.toml", same)
+
+
+# ---------------------------------------------------------------- watch
+
+
+def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
+    for day in range(3):
+        watch = metal.gate_watch("gate.toml", judge_run(Path(f"day{day}"), Path("anchors"), 0.0001 * day))
+    assert (watch.exit_code, watch.taken, watch.headline) == (0, 450, "No drift after 1,350 steps in 6 streams.")
+    assert metal.gate_watch("gate.toml", "day2").taken == 0  # a batch counts once
+    code, printed = run("gate", "watch", "gate.toml", str(judge_run(Path("bad"), Path("anchors"), 0.4)))
+    assert code == 1
+    assert printed.startswith("The judge drifted: j in Hindi (overall, after ")
+    assert set(metal.gate_watch("gate.toml", "bad").drifted["language"]) == {"hi"}
+    fresh = people()[people()["rater"] == "A0"].assign(source=lambda rows: "new-" + rows["source"], rater="j", score=0)
+    system = metal.read(pd.concat([people(), fresh]), kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"})
+    system.save("system")
+    judged = judge_run(Path("new"), Path("anchors"))
+    rows = system.ratings[system.ratings["rater"] == "j"].loc[:, ["output", "criterion", "rater", "score"]]
+    rows.astype({"output": str, "criterion": str, "rater": str}).to_parquet(judged / "ratings.parquet")
+    watch = metal.gate_watch("gate.toml", judged, data="system", state="system.jsonl")
+    assert watch.headline.startswith("The system drifted, and its judge did not: English (overall, after ")
+    metal.gate_init("anchors", "baseline", out="wide.toml", margin=0.1)
+    with pytest.raises(UsageError, match=r"watch.jsonl watches another judge, other languages or other levels"):
+        metal.gate_watch("wide.toml", "bad")
+
+
+def torn_at_second_write(length: int) -> Callable[[int, bytes], int]:
+    """os.write that ends the process within its second write, after so much of the line."""
+    write, written = os.write, iter(range(2))
+
+    def torn(file: int, line: bytes) -> int:
+        if next(written):
+            write(file, line[: length % len(line)])
+            os._exit(9)
+        return write(file, line)
+
+    return torn
+
+
+def test_a_kill_at_any_write_spoils_nothing(tmp_path: Path) -> None:
+    """200 steps, the process ended within each write in turn, after a part of its line: equal to the bit."""
+    keys: list[Key] = [("judge", "j", language, "c") for language in ("en", "hi")]
+    least, rng = dict.fromkeys(keys, 0.7), np.random.default_rng(3)
+    steps = [(keys[place % 2], f"o{place}", float(rng.random() < 0.5)) for place in range(200)]
+    untouched = WatchFile(tmp_path / "untouched", 0.05, least)
+    untouched.take("b", steps)
+    path = tmp_path / "killed"
+    WatchFile(path, 0.05, least)
+    for kill in range(200):
+        child = os.fork()
+        if not child:
+            os.write = torn_at_second_write(kill)
+            WatchFile(path, 0.05, least).take("b", steps)
+            os._exit(0)
+        os.waitpid(child, 0)
+    after = WatchFile(path, 0.05, least)
+    assert after.take("b", steps) == 0
+    assert [after.streams[key].log_e for key in keys] == [untouched.streams[key].log_e for key in keys]
+    assert after.alarms == untouched.alarms != {}
+    assert path.read_bytes() == (tmp_path / "untouched").read_bytes()
+    path.write_bytes(path.read_bytes().replace(b'"key": 1', b'"key": 9', 1))
+    with pytest.raises(DataError, match="line 3: not a step of a watch"):
+        WatchFile(path, 0.05, least)
