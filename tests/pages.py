@@ -5,6 +5,7 @@
 - bash: every line is a command that has to succeed.
 - python: one program a page, run in the folder; where it has `>>> `, what is printed is compared.
 - a block with title="NAME" is a file of that name; every other block (sh, py, text, ...) is only shown.
+- of a workflow that a page shows every `run:` step has to succeed, after the rest.
 
 `<!-- has: datasets/demo, pariksha -->` puts copies of datasets, or of the published data, in the folder. Models
 are a local server's.
@@ -21,6 +22,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -73,6 +75,11 @@ def run(page: Path, folder: Path, reference: Path | None, monkeypatch: pytest.Mo
         monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
         for block in blocks(page):
             _run_block(block, f"{page.name}:{block.line}", names)
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+        for workflow in folder.glob(".github/workflows/*.yml"):
+            for step in re.findall(r"^ *- run: (.+)$", workflow.read_text(encoding="utf-8"), flags=re.MULTILINE):
+                if " pip install " not in step or find_spec("pip"):  # environments that uv makes have none
+                    _check(step, "", str(workflow))
     return names
 
 
@@ -114,7 +121,7 @@ def _carry_out(command: str) -> tuple[int, str, str]:
     """`metal` as a fork; anything else, and whatever needs a shell, by bash with `metal` and `python` at hand."""
     command = command.replace("\\\n", " ")
     words = shlex.split(command, comments=True)
-    if words and words[0] == "metal" and not {"|", ">", "&&", "||"} & set(words) and "*" not in command:
+    if words and words[0] == "metal" and not {"|", ">", ">>", "&&", "||"} & set(words) and "*" not in command:
         done = shared().at(Path.cwd(), os.environ | {"PYTHONPATH": str(ROOT)}).start(*words[1:]).wait(300)
         assert "Traceback" not in done.err, done.err
         return done.code, done.out, done.err

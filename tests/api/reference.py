@@ -23,13 +23,17 @@ from metal.runs.board_run import BoardRun
 from metal.runs.columns import Column
 from metal.runs.correct_run import CorrectRun
 from metal.runs.design_run import DesignRun
+from metal.runs.drift_run import DiffRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.monitor_run import MonitorRun
 from metal.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-RUNS: tuple[type[Run], ...] = (AuditRun, BiasRun, CorrectRun, BoardRun, MonitorRun, LeaderboardRun, DesignRun)
+RUNS: tuple[type[Run], ...] = (
+    *(AuditRun, BiasRun, CorrectRun, DiffRun),
+    *(BoardRun, MonitorRun, LeaderboardRun, DesignRun),
+)
 
 
 def pages() -> dict[str, str]:

@@ -26,6 +26,7 @@ from tests.llm_server import LlmServer
 ROOT = Path(__file__).resolve().parents[2]
 # Options of the command line alone: where results go and how they are printed.
 OF_THE_COMMAND_LINE = {
+    "junit",
     "as_markdown",
     "verbose",
     "out",
@@ -259,6 +260,10 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
     metal.judge(demo, "majority", out=folder / "judges")
     metal.score(demo, "compression,copy-rate,novelty", into=True)
     metal.audit(demo, resamples=100).save(folder / "audit")
+    always: dict[str, Any] = {"criteria": "task_quality", "languages": "en", "name": "always"}
+    for name, repeat in (("before", 2), ("now", 1)):
+        metal.judge(demo, lambda source, output, criterion: 2, repeat=repeat, out=folder / name, **always)
+    metal.gate_init(demo, folder / "before", out=folder / "gate.toml", least=5)
     rows = "".join(f'{{"source": "{source}", "text": "A text."}}\n' for source in metal.read(demo).sources)
     (folder / "texts.jsonl").write_text(rows)
     (folder / "scores.csv").write_text("output,score\nen-1/good,1\n")
@@ -285,6 +290,10 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "compare": lambda n: metal.compare(demo, resamples=100),
         "demo": lambda n: metal.demo(),
         "describe": lambda n: metal.describe(demo),
+        "diff": lambda n: metal.diff(folder / "now", folder / "before"),
+        "gate": lambda n: metal.gate(folder / "gate.toml", folder / "now"),
+        "gate_init": lambda n: metal.gate_init(demo, folder / "before", least=5, out=out / f"gate{n}.toml"),
+        "gate_watch": lambda n: metal.gate_watch(folder / "gate.toml", folder / "now", state=out / "watch.jsonl"),
         "design": lambda n: metal.design(demo, rounds=100, criteria="task_quality", languages="en"),
         "export": lambda n: metal.export(demo, to="csv", out=out / f"{n}.csv"),
         "formats": lambda n: metal.formats(),
