@@ -172,7 +172,8 @@ def prompt_show(
         raise UnknownName("criterion", criterion, criteria)
     request = JudgeRequest((), (prompt,), prompt_language=prompt_language)
     shown_in = {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()
-    [loaded] = load_prompts(request, [criteria[criterion]], folders, shown_in)
+    pairs = criteria[criterion].scale.compares
+    [loaded] = load_prompts(request, [criteria[criterion]], folders, shown_in, pairs)
     if data is None:
         if output:
             raise UsageError("`output` is an output of a dataset; give the dataset too")
@@ -182,7 +183,8 @@ def prompt_show(
         if output and output not in dataset.outputs:
             raise UnknownName("output", output, dataset.outputs)
         shown = dataset.outputs[output] if output else next(iter(dataset.outputs.values()))
-        message = loaded.write(criterion, shown.language, dataset.sources[shown.source].text, shown.text)
+        texts = shown.shown if shown.is_pair == loaded.template.pairs else loaded.template.slots
+        message = loaded.write(criterion, shown.language, dataset.sources[shown.source].text, *texts)
     return SentPrompt(loaded.name, loaded.digest(criterion), message.system, message.user)
 
 

@@ -30,7 +30,7 @@ from metal.api.options import (
     names,
     synchronous,
 )
-from metal.api.read import NOWHERE, load
+from metal.api.read import NOWHERE, Inputs, load
 from metal.data.files import recover
 from metal.errors import NothingToDo, UsageError
 
@@ -98,6 +98,14 @@ async def judge_async(
     sample: Sample = None,
     repeat: Repeat = 1,
     test_questions: TestQuestions = "",
+    pairs: Annotated[
+        str,
+        Option("Compare outputs of one source: all, swiss, random:N a source, or a generator.", metavar="WHICH"),
+    ] = "",
+    orders: Annotated[
+        Literal["both", "one"],
+        Option("Show each pair in both orders, or in one.", choices=("both", "one"), rare=True),
+    ] = "both",
     reask: Reask = 1,
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
@@ -134,6 +142,10 @@ async def judge_async(
 
     `test_questions` examines a judge as one would a person: some sources are shown with their own reference, some with
     that of another source, and `metal.monitor(DATASET, RUN)` says who fails them.
+
+    `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose outputs are pairs
+    are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
+    their own beside the run (RUN-pairs), which `metal.audit(RUN-pairs, RUN)` takes.
 
     data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge: names, or any
     function of (source, output, criterion), sync or async, that returns a score, a score and a justification, or the
@@ -186,10 +198,13 @@ async def judge_async(
             flip=names(flip),
             base_url=base_url,
             test_questions=test_questions,
+            orders=orders,
         )
         inputs = load(data)
         shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name
         run = Path(out) if out else Path("runs") / f"{shown}-{next(iter(functions), 'judges')}"
+        if pairs:
+            inputs = _of_pairs(inputs, pairs, seed, None if dry_run else run.with_name(f"{run.name}-pairs"))
     if batch and engine not in (None, "batch"):
         raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
     chosen = engine or ("batch" if batch else engine_of(run) if resume else "local")
@@ -205,6 +220,21 @@ async def judge_async(
     how = EngineOptions(engine=chosen, wait=wait, address=address)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
     return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))
+
+
+def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path | None) -> Inputs:
+    """The data as pairs of outputs, kept in the folder. Raises UsageError where other pairs are there."""
+    from metal.building.pairs import compared
+    from metal.data.dataset import load_dataset, save_dataset
+
+    dataset = compared(inputs.dataset, which, seed=seed)
+    if folder is None:
+        return replace(inputs, dataset=dataset)
+    if not folder.exists():
+        save_dataset(dataset, folder)
+    elif load_dataset(folder).digest != dataset.digest:
+        raise UsageError(f'{folder} holds other pairs than `pairs="{which}"` of these data; give another `out`')
+    return replace(inputs, dataset=dataset, folder=folder)
 
 
 judge = synchronous(judge_async, "judge")

@@ -23,6 +23,7 @@ from metal.auditing.people import people_row
 from metal.auditing.scores import ScoreStanding, score_row, standing
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.standing import Standing
+from metal.auditing.strengths import strength_rows
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
@@ -38,7 +39,7 @@ FEW_SOURCES = 30
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
-    *("scores", "by_class", "confusion", "by_certainty", "pairs"),
+    *("scores", "by_class", "confusion", "by_certainty", "pairs", "strengths"),
 )
 # The tables that are written without a row, too.
 ALWAYS = {
@@ -108,6 +109,7 @@ def audit(
     adjust(rows["differences"])
     rows["self_agreement"] += self_agreement_rows(dataset, settings, bootstrap)
     rows["pairs"] += pair_rows(dataset, settings)
+    rows["strengths"] += strength_rows(dataset, settings)
     if progress:
         progress(len(audited), len(audited))
     return _result(

@@ -13,7 +13,7 @@ from metal.auditing.cells import judges_of
 from metal.auditing.figures import columns, undefined_note
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.pairs import swapped_pairs
+from metal.data.pairs import MADE, swapped_pairs
 from metal.data.records import FIRST, SECOND, Estimate
 from metal.stats.intervals import interval_of_mean
 
@@ -38,7 +38,8 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
         table = table[table[column].isin(names)] if names else table
     grouped: Any = table.groupby(["criterion", "language", "rater"], observed=True)
     for (criterion, language, rater), rows in grouped:
-        if not rows["pair"].isin(set(swapped.values())).any():
+        never_shown = MADE in dataset.extra and not rows["turned"].any()
+        if never_shown or not rows["pair"].isin(set(swapped.values())).any():
             continue
         both = rows.groupby("pair").agg(n=("score", "size"), answers=("score", "nunique"), source=("source", "first"))
         both = both[both["n"] == 2]

@@ -35,7 +35,7 @@ from metal.data.dataset_lines import (
 )
 from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
-from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -293,16 +293,17 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     criteria = dict(dataset.criteria)
     if METRIC_SCORE.name in more["criterion"].cat.categories:
         criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
+    outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
-    ratings.join(more, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
+    ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=where)
     facts = concat_facts([dataset.ratings, more])
     again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :])
     if len(again):
         line = more.iloc[int(again[0])]
         first = f"the first by {line['rater']!r} of {line['output']!r}"
         raise DataError(where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once")
-    table = ratings.join(facts, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
-    return replace(dataset, criteria=criteria, raters=raters, ratings=table)
+    table = ratings.join(facts, criteria=criteria, outputs=outputs, raters=raters, where=where)
+    return replace(dataset, criteria=criteria, outputs=outputs, raters=raters, ratings=table)
 
 
 def read_run(folder: Path) -> tuple[list[Rater], pd.DataFrame, Path]:

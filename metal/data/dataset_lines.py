@@ -49,7 +49,7 @@ def read_source(record: dict[str, Any], where: str) -> Source:
 def read_output(record: dict[str, Any], where: str) -> Output:
     """A line of outputs.jsonl."""
     required = ("output", "source", "generator", "language")
-    optional = ("text", "note", "chosen", "flags", "tokens", "first", "second", "of", "condition")
+    optional = ("text", "note", "chosen", "flags", "tokens", "first", "second", "of", "condition", "texts")
     _check_keys(record, where, required, optional)
     if type(record.get("chosen", True)) is not bool:
         raise DataError(where, "chosen is neither true nor false", "Leave it out for an output that is to be rated")
@@ -63,7 +63,7 @@ def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
         if checked[key] is not None and not isinstance(checked[key], str):
             raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
         checked[key] = checked[key] or ""
-    for key in filter(checked.__contains__, ("references", "flags")):
+    for key in filter(checked.__contains__, ("references", "flags", "texts")):
         texts = checked[key] or []
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise DataError(where, f"{key} is not a list of texts", f'Write "{key}": []')
@@ -90,6 +90,8 @@ def text_record(text: Source | Output) -> dict[str, Any]:
     record = {}
     for field in fields(text):
         value = getattr(text, field.name)
+        if field.name == "text" and getattr(text, "texts", False):
+            continue  # made of them
         if field.name in ("text", "references") or value != field.default:
             record[field.name] = list(value) if isinstance(value, tuple) else value
     return record

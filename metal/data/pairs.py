@@ -10,6 +10,7 @@ from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import SWAPPED
 
 CONTRADICTS = "another answer when swapped"
+MADE = "pairs"  # the table of dataset.toml where pairs were made of single outputs: of, which, seed
 
 
 def swapped_pairs(dataset: Dataset) -> dict[str, str]:

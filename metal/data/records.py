@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -105,6 +105,12 @@ class Scale:
         return next((place for place, level in enumerate(self.levels) if level.label.casefold() == "tie"), None)
 
     @property
+    def compares(self) -> bool:
+        """Whether the answers say which of a pair is better."""
+        answers = [(level.value, level.label.casefold()) for level in self.levels[:2]]
+        return answers == [(FIRST, "first"), (SECOND, "second")]
+
+    @property
     def ends(self) -> tuple[float, float] | None:
         """The lowest and the highest score; None for a scale without ends, and for three or more unordered levels."""
         if self.levels:
@@ -119,6 +125,10 @@ class Scale:
         if not self.levels:
             return "any number"
         return ", ".join(level.shown for level in self.levels)
+
+
+# Which of a pair is better.
+COMPARED = Scale("nominal", (Level(FIRST, "first"), Level(SECOND, "second"), Level(TIE, "tie")))
 
 
 @dataclass(frozen=True)
@@ -184,13 +194,19 @@ class Source:
         _named("source", self.source)
 
 
+def pair_text(texts: Sequence[str]) -> str:
+    """The two texts of a pair as people see them where there is one place for both."""
+    return "first:\n{}\n\nsecond:\n{}".format(*texts)
+
+
 @dataclass(frozen=True)
 class Output:
     """A generator's output for a source. note: the generator's own remark about it.
 
     chosen: whether it is to be rated; others are only kept. flags: what is wrong with it as an output. tokens: of its
-    text, if they were counted. first, second: of a pair that is compared, who wrote its two outputs. of: the output
-    that this one was made from, condition: how; a pair that was shown the other way round is SWAPPED.
+    text, if they were counted. first, second: of a pair that is compared, who wrote its two outputs; texts: these two,
+    of which `text` is then made. of: the output that this one was made from, condition: how; a pair that was shown the
+    other way round is SWAPPED.
     """
 
     output: str
@@ -206,11 +222,44 @@ class Output:
     second: str = ""
     of: str = ""
     condition: str = ""
+    texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _named("output", self.output)
         _named(f"output {self.output}: source", self.source)
         _named(f"output {self.output}: generator", self.generator)
+        if self.texts:
+            if len(self.texts) != 2 or self.text not in ("", pair_text(self.texts)):
+                raise DataError(f"output {self.output}", "texts are not the two of a pair", "leave `text` out")
+            object.__setattr__(self, "text", pair_text(self.texts))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What is to be judged, in the order it is shown: the text, or the two of a pair."""
+        return (self.texts[::-1] if self.condition == SWAPPED else self.texts) or (self.text,)
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is two outputs that are compared."""
+        return bool(self.texts or self.second)
+
+    @property
+    def swapped(self) -> Output:
+        """The pair shown the other way round."""
+        return replace(self, output=f"{self.output}/{SWAPPED}", of=self.output, condition=SWAPPED)
+
+    @property
+    def as_named(self) -> Output:
+        """The pair of which this is the other order."""
+        return replace(self, output=self.of, of="", condition="")
+
+
+def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[str, Output]:
+    """The outputs, and those among `names` that are one of these pairs shown the other way round."""
+    pairs = [output for output in outputs.values() if output.is_pair]
+    other = (pair.as_named if pair.condition == SWAPPED else pair.swapped for pair in pairs)
+    wanted = set(names) - outputs.keys() if pairs else ()
+    return {**outputs, **{pair.output: pair for pair in other if pair.output in wanted}}
 
 
 @dataclass(frozen=True)

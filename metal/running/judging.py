@@ -15,7 +15,7 @@ from metal.data.files import bundled, new_file, write_jsonl
 from metal.data.languages import language_name, sides
 from metal.data.ratings import FACTS
 from metal.data.ratings_files import write_ratings
-from metal.data.records import Output, Rating
+from metal.data.records import SWAPPED, Output, Rating
 from metal.data.text import listed
 from metal.errors import UsageError, check_known
 from metal.genie.gold_questions import with_questions
@@ -42,7 +42,7 @@ class JudgeRequest(Request):
 
     LISTS = ("judges", "prompts", "criteria", "languages")
     OPEN = ("criteria", "languages")
-    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url")
+    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders")
 
     judges: tuple[str, ...]
     prompts: tuple[str, ...] = ("detailed",)
@@ -57,6 +57,7 @@ class JudgeRequest(Request):
     flip: tuple[str, ...] = ()
     base_url: str = ""
     test_questions: str = ""
+    orders: str = "both"
 
     def reduced(self, older: JudgeRequest) -> str:
         if self.sample and not (0 < older.sample <= self.sample):
@@ -162,15 +163,23 @@ def judge_job(
         for name in request.judges
         if name not in baselines
     )
-    check_known("criterion", request.criteria, dataset.asked)
-    criteria = {name: dataset.criteria[name] for name in request.criteria or dataset.asked}
+    pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
+    if pairs and request.test_questions:
+        raise UsageError("`test_questions` are about single outputs, and these are pairs")
+    as_named = (each.as_named if each.condition == SWAPPED else each for each in dataset.outputs.values())
+    judged = {output.output: output for output in as_named if pairs or not output.is_pair}
+    asked = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
+    check_known("criterion", request.criteria, asked)
+    criteria = {name: dataset.criteria[name] for name in request.criteria or asked}
     folders = prompt_folders(request.prompt_folders, folder)
-    outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
+    outputs = choose_outputs(judged, request.languages, request.sample, request.seed)
     if functions:
         prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values()),)
     else:
         languages = {output.language for output in outputs}
-        prompts = load_prompts(request, criteria.values(), folders, languages) if models else ()
+        prompts = load_prompts(request, criteria.values(), folders, languages, pairs) if models else ()
+    if pairs and request.orders == "both":
+        outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
     warnings = [*_unreviewed(prompts)]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
     plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
@@ -218,13 +227,17 @@ def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
 
 
 def load_prompts(
-    request: JudgeRequest, criteria: Iterable[Any], folders: list[Path], languages: Iterable[str] = ()
+    request: JudgeRequest,
+    criteria: Iterable[Any],
+    folders: list[Path],
+    languages: Iterable[str] = (),
+    pairs: bool = False,
 ) -> tuple[Prompt, ...]:
-    """The prompts of a request, with the rubrics they need. languages: of the outputs (see OF_TEXT)."""
+    """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs: of two compared."""
     wanted = list(criteria)
 
     def load(name: str, language: str) -> Prompt:
-        template = load_template(name, folders, language)
+        template = load_template(name, folders, language, pairs)
         rubrics = rubrics_for(wanted, folders, needed=template.needed, language=language, flip=request.flip)
         unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:

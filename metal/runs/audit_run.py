@@ -157,6 +157,18 @@ FURTHER: Tables = {
         Figure("first_place_log_odds", "log-odds of the first place", format=signed, direction=""),
         *unshown("undefined"),
     ),
+    "strengths": (
+        *HEAD,
+        Column("rater", "by"),
+        Column("generator", "generator"),
+        Column("rank", "rank", count),
+        Column("cluster", "cluster", count),
+        Figure("points", "points against the others"),
+        Figure("strength", "strength", format=signed),
+        Column("wins", "wins", count, below=lambda row: f"{count(row['ties'])} ties"),
+        Column("comparisons", "comparisons", count),
+        *unshown("ties", "undefined"),
+    ),
     "scores": (
         *HEAD,
         JUDGE,

@@ -37,7 +37,7 @@ from metal.data.tables.cells import (
 from metal.data.tables.files import read_frame
 from metal.data.tables.mturk import without_administration
 from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
-from metal.data.tables.pairs import with_preferences, with_swapped_outputs
+from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import TableColumns, columns_of, tidy_frame
@@ -139,18 +139,20 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
             tidy, *("source", "language", "source_text", "reference", "content")
         )
     ]
-    chosen = "swapped" not in tidy  # a pair has no text of its own that could be rated again
     outputs = [
         Output(
-            *(output, source, generator, language, conversation(text)),
-            chosen=chosen,
+            *(output, source, generator, language, "" if pair else conversation(text)),
+            chosen=any(pair) or "swapped" not in tidy,  # a pair without texts cannot be rated again
             first=first,
             second=second,
             of=of,
             condition=how,
+            texts=tuple(pair) if any(pair) else (),
         )
-        for output, source, generator, language, text, first, second, of, how in _first_rows(
-            tidy, *("output", "source", "generator", "language", "text"), *("first", "second", "of", "condition")
+        for output, source, generator, language, text, first, second, of, how, *pair in _first_rows(
+            tidy,
+            *("output", "source", "generator", "language", "text"),
+            *("first", "second", "of", "condition", *(TEXTS if "swapped" in tidy else ())),
         )
     ]
     card = Card(options.get("name") or where.name.split(".")[0])

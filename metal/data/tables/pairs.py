@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from metal.data.ratings import row_of
-from metal.data.records import FIRST, SECOND, SWAPPED, TIE
+from metal.data.records import COMPARED, SWAPPED, pair_text
 from metal.data.tables.cells import MISSING, as_texts, conversation, digest, fold
 from metal.data.tables.scales import levels_from
 from metal.data.text import plural
 from metal.errors import DataError
 
-LEVELS = ((FIRST, "first"), (SECOND, "second"), (TIE, "tie"))
+LEVELS = tuple((level.value, level.label) for level in COMPARED.levels)
 CRITERION = "preference"
 TEXTS = ("first_text", "second_text")
 _ONE = r"(?:(?:model|system|response|output|assistant|option|answer|text|summary|candidate)\s*)?"
@@ -81,7 +81,8 @@ def with_preferences(
             tidy["output"] = as_texts(tidy["source"]).astype(str) + "/" + pd.Series(both, index=tidy.index)
         if texts:
             ordered = [(b, a) if back else (a, b) for a, b, back in zip(*texts, backwards, strict=True)]
-            tidy["text"] = [f"first:\n{a}\n\nsecond:\n{b}" for a, b in ordered]
+            tidy = tidy.assign(first_text=[a for a, _ in ordered], second_text=[b for _, b in ordered])
+            tidy["text"] = list(map(pair_text, ordered))
         other = {"first": "second", "second": "first"}
         winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
         turned = (turned != backwards) & order_known

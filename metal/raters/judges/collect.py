@@ -183,7 +183,7 @@ class Collected:
                     continue
                 score, reason, comment, wavering = _read(record, question)
                 if score is not None:
-                    score = question.prompt.rubrics[question.criterion].score(score)
+                    score = question.rated(score)
                 statistics.kinds[VERDICT if score is not None else reason] += 1
                 statistics.wavering += wavering
                 yield Rating(question.output.output, question.criterion, name, score, reason, comment)

@@ -1,7 +1,8 @@
 """A Python function as a judge: called with texts, journaled, limited and resumed like any model.
 
 The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where it has a parameter
-named `language`, it gets that too. It returns a score of the criterion's scale; a score and a
+named `language`, it gets that too. Of a pair, `output` is a list of the two texts as they are shown, and the score is 0
+for the first, 1 for the second, 2 for a tie. It returns a score of the criterion's scale; a score and a
 justification; the text of a reply, from which the verdict is read as from a model's; or None for no answer.
 """
 
@@ -56,9 +57,10 @@ class DirectPrompt(Prompt):
         scale = self.rubrics[criterion].criterion.scale
         return blake2b(scale.describe().encode(), digest_size=4).hexdigest()
 
-    def write(self, criterion: str, language: str, source: str, output: str) -> Message:
-        """The texts as JSON."""
-        return Message(criterion, json.dumps({"language": language, "source": source, "output": output}))
+    def write(self, criterion: str, language: str, source: str, *outputs: str) -> Message:
+        """The texts as JSON; two that are compared as a list."""
+        judged = outputs if len(outputs) > 1 else outputs[0]
+        return Message(criterion, json.dumps({"language": language, "source": source, "output": judged}))
 
 
 def direct_prompt(criteria: Iterable[Criterion]) -> DirectPrompt:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.data.records import Criterion, Output, Source
+from metal.data.records import FIRST, SECOND, SWAPPED, Criterion, Output, Source
 from metal.errors import UsageError, check_known
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema
@@ -68,7 +68,13 @@ class JudgingQuestion:
     @property
     def message(self) -> Message:
         """What is sent; rendered each time, so that questions that are only counted cost next to nothing."""
-        return self.prompt.write(self.criterion, self.output.language, self.source, self.output.text)
+        return self.prompt.write(self.criterion, self.output.language, self.source, *self.output.shown)
+
+    def rated(self, judged: float) -> float:
+        """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in the pair itself."""
+        score = self.prompt.rubrics[self.criterion].score(judged)
+        turned = self.output.condition == SWAPPED and score in (FIRST, SECOND)
+        return FIRST + SECOND - score if turned else score
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ class JudgingPlan:
         for output in self.outputs:
             if output.text.strip():
                 source = self.sources[output.source].text
-                texts = f"{source}\0{output.text}"
+                texts = "\0".join((source, *output.shown))
                 encoded = texts.encode("utf-8", "surrogatepass")
                 tokens = rough_tokens(len(texts), len(encoded))
                 rows.append((output, source, blake2b(encoded, digest_size=16).digest(), tokens))

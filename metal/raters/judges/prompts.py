@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -22,18 +22,21 @@ from metal.data.records import Scale
 from metal.errors import DataError, UnknownName, check_known
 from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE, UNREVIEWED, LevelText, Rubric
 
-_SLOT = re.compile("\ue000(source|output)\ue001")
+_SLOT = re.compile("\ue000(source|output|first|second)\ue001")
 _CODE_BYTES = 5
+JUDGE, PAIRS = "judge", "pairs"  # the folders of prompts for one output and for two
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
-_NO_OUTPUT = ("nowhere says {{ output }}", "The output has to be in what is sent")
 _VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
+_PAIR = {"first": "OUTPUT A", "second": "OUTPUT B"}
+_FENCED = {"source": "SOURCE", "output": "OUTPUT"} | _PAIR
 
 
 @dataclass(frozen=True)
 class Template:
-    """prompts/judge/NAME.toml: Jinja2 texts for the system and the user message.
+    """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user message.
 
-    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric.
+    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric. pairs:
+    whether it shows two outputs, of which one may be better.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Template:
     path: Path
     letters: bool = False
     reviewed: str = ""
+    pairs: bool = False
 
     @property
     def language(self) -> str:
@@ -49,9 +53,18 @@ class Template:
         return self.path.stem.partition(".")[2]
 
     @property
+    def slots(self) -> tuple[str, ...]:
+        """The variables for what is judged: output, or first and second."""
+        return tuple(_PAIR) if self.pairs else ("output",)
+
+    @property
     def needed(self) -> tuple[str, ...]:
-        """Which descriptions of a criterion it shows: simple, detailed."""
-        return tuple(key for key in (SIMPLE, DETAILED) if f"criterion.{key}" in self.system + self.user)
+        """Which descriptions of a criterion it cannot do without: simple, detailed."""
+        return (
+            ()
+            if self.pairs
+            else tuple(key for key in (SIMPLE, DETAILED) if f"criterion.{key}" in self.system + self.user)
+        )
 
 
 @dataclass(frozen=True)
@@ -62,37 +75,45 @@ class Message:
     user: str
 
 
-def template_names(folders: Sequence[Path]) -> list[str]:
-    """The names of the prompts in these folders, sorted."""
-    stems = {path.stem for folder in folders for path in (folder / "judge").glob("*.toml")}
+def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
+    """The names of the prompts in these folders, sorted. kind: JUDGE or PAIRS."""
+    stems = {path.stem for folder in folders for path in (folder / kind).glob("*.toml")}
     return sorted(stem for stem in stems if "." not in stem)
 
 
-def load_template(name: str, folders: Sequence[Path], language: str = "") -> Template:
-    """The first template of that name in the folders, in `language` where there is one.
+def load_template(name: str, folders: Sequence[Path], language: str = "", pairs: bool = False) -> Template:
+    """The first template of that name in the folders, in `language` where there is one; one for pairs of outputs.
 
     Raises UnknownName, or DataError for a file that is not a template.
     """
     endings = [f".{language}", ""] if language else [""]
-    for path in (folder / "judge" / f"{name}{ending}.toml" for ending in endings for folder in folders):
+    kind = PAIRS if pairs else JUDGE
+    for path in (folder / kind / f"{name}{ending}.toml" for ending in endings for folder in folders):
         if path.is_file():
-            return _read_template(name, path)
-    raise UnknownName(
-        "prompt", name, template_names(folders), "Or write your own as judge/NAME.toml in a folder of `prompt_folders`"
-    )
+            return _read_template(name, path, pairs)
+    remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
+    raise UnknownName("prompt", name, template_names(folders, kind), remedy)
 
 
-def _read_template(name: str, path: Path) -> Template:
+def _read_template(name: str, path: Path, pairs: bool) -> Template:
     content = read_toml(path)
     check_known(f"{path}: key", content, ["system", "user", "letters", REVIEWED])
     system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
-    if "output" not in user + system:
-        raise DataError(path, *_NO_OUTPUT)
     if not isinstance(letters, bool):
         raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
-    return Template(name, system, user, path, letters, str(content.get(REVIEWED, "")))
+    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs)
+    _check_slots(template, user + system)
+    return template
+
+
+def _check_slots(template: Template, texts: Container[str]) -> None:
+    """Raises DataError where a text that is to be judged is in none of the texts."""
+    for slot in template.slots:
+        if slot not in texts:
+            problem = f"nowhere says {{{{ {slot} }}}}"
+            raise DataError(template.path, problem, "What is judged has to be in what is sent")
 
 
 def letters_of(scale: Scale) -> dict[str, float]:
@@ -115,8 +136,9 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """`simple`; `simple-sw` in another language than English, `simple-text` in that of the text."""
-        return f"{self.template.name}-{self.language}" if self.language else self.template.name
+        """`simple`; `simple-sw` in another language than English, `simple-text` in that of the text; `simple-pairs`."""
+        parts = self.template.name, PAIRS if self.template.pairs else "", self.language
+        return "-".join(filter(None, parts))
 
     def spoken(self, language: str) -> Prompt:
         """The prompt for outputs in a language."""
@@ -139,18 +161,19 @@ class Prompt:
         content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
-    def write(self, criterion: str, language: str, source: str, output: str) -> Message:
-        """What is sent about one output. An empty source leaves its part of the template out."""
+    def write(self, criterion: str, language: str, source: str, *outputs: str) -> Message:
+        """What is sent about one output, or two that are compared. An empty source leaves its part out."""
         if language in self.by_language:
-            return self.by_language[language].write(criterion, language, source, output)
+            return self.by_language[language].write(criterion, language, source, *outputs)
         system, user = self._frame(criterion, language, bool(source.strip()))
-        code = fence_code(source, output)
-        texts = {"source": fence("SOURCE", code, source), "output": fence("OUTPUT", code, output)}
+        code = fence_code(source, *outputs)
+        slots = zip(("source", *self.template.slots), (source, *outputs), strict=True)
+        texts = {slot: fence(_FENCED[slot], code, text) for slot, text in slots}
         return Message(_filled(system, texts), _filled(user, texts))
 
     def frame(self, criterion: str, language: str, has_source: bool) -> str:
         """Everything in a message except its two texts: the same frame and texts always give the same message."""
-        message = self.write(criterion, language, "source" if has_source else "", "output")
+        message = self.write(criterion, language, "source" if has_source else "", *self.template.slots)
         return f"{message.system}\0{message.user}"
 
     def _frame(self, criterion: str, language: str, has_source: bool) -> _Frame:
@@ -162,15 +185,13 @@ class Prompt:
         values |= {
             "language": name_in(language, self.template.language or "en") if language else "",
             "has_source": has_source,
-            "source": "\ue000source\ue001",
-            "output": "\ue000output\ue001",
+            **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
         try:
             system, user = (_SLOT.split(part.render(values).strip()) for part in self._compiled)
         except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
-        if "output" not in (*system[1::2], *user[1::2]):
-            raise DataError(self.template.path, *_NO_OUTPUT)
+        _check_slots(self.template, (*system[1::2], *user[1::2]))
         self._frames[key] = system, user
         return system, user
 

@@ -78,7 +78,8 @@ def rubrics_for(
                 f"no prompt in {language!r} for {name}: write criteria/{name}.{language}.toml, a translation of the "
                 "English file, in a folder of `prompt_folders`"
             )
-        rubric = rubric or Rubric(criterion, simple=criterion.question or criterion.label)
+        simple = "" if criterion.scale.compares else criterion.question or criterion.label
+        rubric = rubric or Rubric(criterion, simple=simple)
         if name in flip:
             rubric = replace(rubric, flipped=True)
             if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
@@ -128,6 +129,8 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
     flipped: whether the user says that it runs the other way round.
     """
     rubric = declared(criterion.name, read_toml(path), path)
+    if criterion.scale.compares and not rubric.criterion.scale.compares:
+        return replace(rubric, criterion=replace(criterion, label=criterion.label or rubric.criterion.label), levels={})
     theirs, ours = rubric.criterion.scale, criterion.scale
     if (theirs.values, theirs.low, theirs.high) != (ours.values, ours.low, ours.high):
         raise DataError(
@@ -212,6 +215,8 @@ def _read_released(path: Path, criterion: Criterion) -> Rubric:
         raise DataError(path, 'no "description"', f"It should be {shape}")
     named = replace(criterion, label=str(content.get("name") or criterion.label))
     scoring = content.get("scoring", "")
+    if criterion.scale.compares:  # what makes one better is what makes it good
+        return Rubric(named, content["description"].strip())
     if isinstance(scoring, str):
         return Rubric(named, "\n".join(part.strip() for part in (content["description"], scoring) if part.strip()))
     if not isinstance(scoring, dict):

@@ -165,12 +165,14 @@ def scope(run: AuditRun) -> str:
 
 
 def cards(run: AuditRun) -> Iterator[Remark]:
-    """What other runs say against a good verdict, beware, where people disagree, what to do next."""
+    """What other runs say against a good verdict, beware, what order does, where people disagree, what to do next."""
     cells = judged_cells(run)
     if against := _against(run, cells):
         yield against
     if beware := _beware(run, cells):
         yield beware
+    if order := _first_place(run):
+        yield order
     if people := _people(run, cells):
         yield people
     yield _next(run, cells)
@@ -211,6 +213,26 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         often = f"{called(run, least['judge'])} answers {percent(least['coverage'])} {place(run, least)}."
         return Remark("Beware of silence", often)
     return None
+
+
+def _first_place(run: AuditRun) -> Remark | None:
+    """How much a judge of pairs prefers whichever is shown first, where that is furthest from not at all."""
+    rows = run.records("pairs") if "pairs" in run.tables else []
+    rows = [row for row in rows if row["judge"] in run.judge_names and known(row["first_place"])]
+    if not rows:
+        return None
+    shown = [row for row in rows if not row["first_place_low"] <= 0.5 <= row["first_place_high"]]
+    most = max(shown or rows, key=lambda row: abs(row["first_place"] - 0.5))
+    low, high = (percent(most[f"first_place_{end}"]) for end in ("low", "high"))
+    words = (
+        f"{called(run, most['judge'])} chooses what is shown first in {percent(most['first_place'])} [{low}, {high}] "
+        f"of its choices {place(run, most)}"
+    )
+    if not shown:
+        return Remark("The first place", f"{words}; nowhere is it shown to matter.")
+    same = f", and gives {percent(most['swap_consistency'])} of swapped pairs the same answer"
+    more = f"{same if known(most['swap_consistency']) else ''} ({plural(len(shown), 'such case')} of {len(rows)})"
+    return Remark("Beware of the order", f"{words}{more}.")
 
 
 def _people(run: AuditRun, cells: Cells) -> Remark | None:

@@ -112,6 +112,11 @@ FURTHER = {
         "Same answer when swapped: of the pairs answered in both orders. The first place: of the answers that are no "
         "tie; log-odds of 0 where the order does not matter.",
     ),
+    "strengths": (
+        "Who wins the pairs",
+        "Points: the share expected in comparisons with each of the others, a tie being half a point. Strength: log "
+        "odds against the mean, by Davidson's model. Cluster: nobody in it is shown to be worse than its first.",
+    ),
     "by_class": (
         "What a judge gets wrong, class by class",
         "People: the most frequent label of the people but one, whom judge and person face alike. Recall: of the "

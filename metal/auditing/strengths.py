@@ -1,0 +1,106 @@
+"""Generators ranked by who wins pairs: by people, by each judge, and by all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import judges_of
+from metal.auditing.figures import columns, undefined_note
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset, people_named
+from metal.data.pairs import swapped_pairs
+from metal.data.records import FIRST, SECOND, TIE, Estimate
+from metal.errors import Undefined
+from metal.stats.davidson import Strengths, davidson
+from metal.stats.significance import significance_clusters
+
+PEOPLE, TOGETHER = "people", "people and judges"
+
+
+def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
+    """A row for each generator that was compared, by language and criterion, for people, each judge, and all together.
+
+    points: the share of points expected in comparisons with each of the others, where a tie is half a point; strength:
+    its log odds against a generator of the mean strength (Davidson's model, order of showing held equal where it
+    varied); intervals over sources. rank: by strength, equal ones share it. cluster: those from the best on that are
+    not significantly worse than the first of them (Holm). wins, ties, comparisons: as counted.
+    """
+    people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
+    by = {PEOPLE: people, **{judge: (judge,) for judge in judges}, **({TOGETHER: (*people, *judges)} if judges else {})}
+    table = _comparisons(dataset, settings)
+    if table.empty:
+        return
+    for (criterion, language), cell in table.groupby(["criterion", "language"], observed=True, sort=False):
+        for name, raters in by.items():
+            rows = cell[cell["rater"].isin(raters)]
+            if len(rows):
+                for row in _ranked(rows):
+                    yield {"language": language, "criterion": criterion, "rater": name, **row}
+
+
+def _comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
+    """The answers to pairs whose generators are known: first, second, score, shown (1, -1; 0 unknown)."""
+    pairs = {name: output for name, output in dataset.outputs.items() if output.first and output.second}
+    kept = dataset.ratings["score"].isin((FIRST, SECOND, TIE)) & dataset.ratings["output"].isin(list(pairs))
+    for column, wanted in (("criterion", settings.criteria), ("language", settings.languages)):
+        kept &= dataset.ratings[column].isin(wanted) if wanted else True
+    comparing = [name for name, criterion in dataset.criteria.items() if criterion.scale.compares]
+    table = dataset.ratings[kept & dataset.ratings["criterion"].isin(comparing)]
+    swapped = swapped_pairs(dataset)
+    both = {*swapped, *swapped.values()}
+    names = table["output"].astype(object)
+    return table.assign(
+        first=names.map(lambda name: pairs[name].first),
+        second=names.map(lambda name: pairs[name].second),
+        shown=names.map(lambda name: (-1 if name in swapped else 1) if name in both else 0).astype(np.int64),
+    )
+
+
+def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
+    """The figures of each generator in these answers, the strongest first."""
+    names = sorted({*rows["first"], *rows["second"]})
+    place = {name: code for code, name in enumerate(names)}
+    first, second = (rows[side].map(place).to_numpy(dtype=np.int64) for side in ("first", "second"))
+    outcome = rows["score"].to_numpy(dtype=np.int64)
+    sources = pd.factorize(rows["source"].astype(object))[0]
+    counted = _counted(first, second, outcome, len(names))
+    try:
+        fit = davidson(first, second, outcome, rows["shown"].to_numpy(), sources, len(names))
+    except Undefined as reason:
+        figures = {"points": Estimate.undefined(str(reason)), "strength": Estimate.undefined(str(reason))}
+        for code, name in enumerate(names):
+            yield {"generator": name, **counted[code], **columns(figures), "undefined": undefined_note(figures)}
+        return
+    clusters = significance_clusters(fit.strength, fit.better)
+    for code in np.argsort(-fit.strength, kind="stable").tolist():
+        yield {
+            "generator": names[code],
+            **counted[code],
+            "rank": 1 + int((fit.strength > fit.strength[code]).sum()),
+            "cluster": int(clusters[code]),
+            **columns(_figures(fit, code)),
+            "undefined": "",
+        }
+
+
+def _counted(first: Any, second: Any, outcome: Any, players: int) -> list[dict[str, int]]:
+    """Wins, ties and comparisons of each player."""
+    sides = ((first, outcome == FIRST), (second, outcome == SECOND))
+    wins = sum(np.bincount(side, won, players) for side, won in sides)
+    ties = sum(np.bincount(side, outcome == TIE, players) for side, _ in sides)
+    met = np.bincount(first, minlength=players) + np.bincount(second, minlength=players)
+    counts = zip(wins, ties, met, strict=True)  # type: ignore[arg-type]
+    return [{"comparisons": int(m), "wins": int(w), "ties": int(t)} for w, t, m in counts]
+
+
+def _figures(fit: Strengths, code: int) -> dict[str, Estimate]:
+    points, half = float(fit.points[code]), float(fit.points_half[code])
+    strength, width = float(fit.strength[code]), float(fit.half[code])
+    return {
+        "points": Estimate(points, max(0.0, points - half), min(1.0, points + half)),
+        "strength": Estimate(strength, strength - width, strength + width),
+    }

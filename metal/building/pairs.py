@@ -1,0 +1,152 @@
+"""Pairs of outputs of one source to be compared, made from outputs that stand by themselves."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Dataset, assemble
+from metal.data.pairs import MADE
+from metal.data.ratings import tidy_facts
+from metal.data.records import COMPARED, FIRST, SECOND, TIE, Criterion, Output
+from metal.errors import UnknownName, UsageError
+
+ALL, RANDOM, SWISS = "all", "random", "swiss"
+Pair = tuple[Output, Output]
+
+
+def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
+    """A dataset whose outputs are pairs of outputs of one source, with the preferences that follow from their scores.
+
+    which: ALL pairs of generators; a generator's name, each of the others against it; `random:N`, N pairs of each
+    source; SWISS, in each source generators that stand alike by people's preferences so far, so that few pairs tell
+    most about close ones.
+    A rater who scored both outputs prefers the better score, or neither; texts in reverse order of their generators'
+    names are never made, so that a pair is one output. Criteria keep their names and questions. MADE in dataset.toml
+    says how it was made.
+    Raises UsageError where no source has two outputs, UnknownName for a `which` that is none of these.
+    """
+    singles: dict[str, list[Output]] = defaultdict(list)
+    for output in dataset.outputs.values():
+        if output.chosen and not output.condition and not output.is_pair:
+            singles[output.source].append(output)
+    every = {source: _pairs(outputs) for source, outputs in singles.items()}
+    every = {source: pairs for source, pairs in every.items() if pairs}
+    if not every:
+        raise UsageError("`pairs` compares outputs of one source, and no source has outputs of two generators")
+    scored = _shares(dataset)
+    chosen = list(_chosen(every, which, scored, seed))
+    facts = _preferences(chosen, scored)
+    rated, kept = set(facts["rater"]), {first.source for first, _ in chosen}
+    return assemble(
+        replace(dataset.card, name=f"{dataset.card.name}-pairs"),
+        map(_asked, dataset.asked.values()),
+        [source for name, source in dataset.sources.items() if name in kept],
+        map(_joined, chosen),
+        [rater for name, rater in dataset.raters.items() if name in rated],
+        tidy_facts(facts),
+        extra={MADE: {"of": dataset.identity, "which": which, "seed": seed}},
+    )
+
+
+def _pairs(outputs: Iterable[Output]) -> list[Pair]:
+    """All pairs of outputs of different generators, each in the order of the generators' names."""
+    ordered = sorted(outputs, key=lambda output: (output.generator, output.output))
+    return [(a, b) for a, b in combinations(ordered, 2) if a.generator != b.generator]
+
+
+def _joined(pair: Pair) -> Output:
+    a, b = pair
+    return Output(
+        f"{a.output} | {b.output}",
+        a.source,
+        f"{a.generator} | {b.generator}",
+        a.language,
+        first=a.generator,
+        second=b.generator,
+        texts=(a.text, b.text) if a.text.strip() and b.text.strip() else (),
+    )
+
+
+def _asked(criterion: Criterion) -> Criterion:
+    question = f"Which of the two is better? {criterion.question}".strip()
+    return replace(criterion, scale=COMPARED, direction="higher", question=question)
+
+
+def _shares(dataset: Dataset) -> pd.DataFrame:
+    """Scores from 0, the worst, to 1 (of scales without ends, as they are), lower-is-better turned round."""
+    table = dataset.ratings[dataset.ratings["score"].notna()]
+    parts = []
+    for name, rows in table.groupby("criterion", observed=True):
+        criterion = dataset.asked.get(str(name))
+        if criterion is None or (criterion.scale.measure == "nominal" and criterion.scale.ends is None):
+            continue
+        scores = rows["score"].to_numpy()
+        sign = 1 if criterion.direction == "higher" else -1
+        parts.append(rows.assign(share=criterion.share(scores) if criterion.scale.ends else sign * scores))
+    columns = ["output", "criterion", "rater", "kind", "share"]
+    shares = pd.concat(parts)[columns] if parts else pd.DataFrame(columns=columns)
+    return shares.astype(dict.fromkeys(columns[:4], object))
+
+
+def _preferences(pairs: Iterable[Pair], shares: pd.DataFrame) -> pd.DataFrame:
+    """A preference for each pair, criterion and rater that scored both outputs."""
+    names = [(_joined(pair).output, pair[0].output, pair[1].output) for pair in pairs]
+    frame = pd.DataFrame(names, columns=["pair", "first", "second"], dtype=object)
+    left = frame.merge(shares, left_on="first", right_on="output")
+    both = left.merge(shares, left_on=["second", "criterion", "rater"], right_on=["output", "criterion", "rater"])
+    ahead = (both["share_x"] - both["share_y"]).to_numpy(dtype=np.float64)
+    score = np.select([ahead > 0, ahead < 0], [FIRST, SECOND], TIE)
+    return both[["criterion", "rater"]].assign(output=both["pair"], score=score)
+
+
+def _chosen(every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, seed: int) -> Iterator[Pair]:
+    """The pairs that `which` names."""
+    generators = {output.generator for pairs in every.values() for pair in pairs for output in pair}
+    kind, _, number = which.partition(":")
+    rng = np.random.default_rng(seed)
+    if which == SWISS:
+        return _swiss(every, shares, rng)
+    if which in generators or which == ALL:
+        kept = (pair for pairs in every.values() for pair in pairs)
+        return (pair for pair in kept if which == ALL or which in (pair[0].generator, pair[1].generator))
+    if kind == RANDOM and number.isdigit() and int(number):
+        drawn = ((pairs, rng.permutation(len(pairs))[: int(number)]) for pairs in every.values())
+        return (pairs[place] for pairs, places in drawn for place in sorted(places))
+    remedy = f"`pairs` is {ALL}, {SWISS}, {RANDOM}:N, or the generator that all others are compared with"
+    raise UnknownName("choice of pairs", which, [ALL, SWISS, f"{RANDOM}:2", *sorted(generators)], remedy)
+
+
+def _swiss(every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random.Generator) -> Iterator[Pair]:
+    """A round of a Swiss tournament in each source: by language, the next opponents are those with as many points.
+
+    A preference of a person is a point; the mean over people and criteria counts.
+    """
+    people = shares[shares["kind"] == "human"].groupby("output", observed=True)["share"].mean().to_dict()
+    points: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    met: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
+    games: Counter[tuple[str, str]] = Counter()
+    for source in rng.permutation(list(every)).tolist():
+        pairs = {frozenset((a.generator, b.generator)): (a, b) for a, b in every[source]}
+        language = every[source][0][0].language
+        standing, meetings = points[language], met[language]
+        waiting = sorted({name for names in pairs for name in names}, key=lambda name: (-standing[name], name))
+        if len(waiting) % 2:  # who has played most sits out
+            waiting.remove(max(waiting, key=lambda name: (games[language, name], waiting.index(name))))
+        while len(waiting) > 1:
+            player = waiting.pop(0)
+            opponent = min(waiting, key=lambda other: (meetings[frozenset((player, other))], waiting.index(other)))
+            waiting.remove(opponent)
+            names = frozenset((player, opponent))
+            meetings[names] += 1
+            games.update((language, name) for name in names)
+            a, b = pairs[names]
+            ahead = people.get(a.output, 0.0) - people.get(b.output, 0.0)
+            standing[a.generator] += (1 + np.sign(ahead)) / 2
+            standing[b.generator] += (1 - np.sign(ahead)) / 2
+            yield a, b
