@@ -22,7 +22,7 @@ from metal.show import svg
 from metal.show.parts import to_go_on
 from metal.show.view import Chart, Paragraph, Screen, TableView
 
-MOST_ROWS = 15  # of a table on a screen
+MOST_ROWS = 8  # of a table on a first screen
 LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 
 
@@ -202,7 +202,7 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
         return
     every = (part for part in module.screen(run, by) if isinstance(part, TableView))
     for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
-        yield table if table.turns else table.first(MOST_ROWS)
+        yield table if table.turns else replace(table.first(MOST_ROWS), brief=True)
     yield Paragraph("")
     yield from to_go_on(run, list(_module(run, "answer").cards(run)))
 

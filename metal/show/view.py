@@ -36,7 +36,7 @@ class TableView:
 
     source: the run's table it comes from, offered as CSV. signature: of that table.
     notes: what to know, one line each, with the reasons for undefined figures. turns: rows and columns may change
-    places where it would not fit.
+    places where it would not fit. brief: a terminal shows only the columns that fit beside each other.
     """
 
     name: str
@@ -48,6 +48,7 @@ class TableView:
     heads: int = 1
     notes: tuple[str, ...] = ()
     turns: bool = False
+    brief: bool = False
 
     @classmethod
     def of(

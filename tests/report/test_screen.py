@@ -73,6 +73,15 @@ def test_where_nothing_fits_names_stay_whole_and_columns_continue_below(at_width
     assert sum("acceptability" in line for line in lines) >= 4
 
 
+def test_a_first_screen_has_the_columns_that_fit_and_names_the_others(at_width: Callable[..., list[str]]) -> None:
+    judges = [(f"judge-{place}", "0.62", "0.50") for place in range(3)]
+    table = TableView.of(None, "", "Judges", ("judge", "F1" * 9, "kappa" * 4), judges, notes=("a", "b", "c", "d"))
+    assert len(at_width(40, table)) == 2 + 2 * 5 + 4
+    lines = at_width(40, replace(table, brief=True))
+    assert len(lines) == 2 + 5 + 1 + 2 + 1
+    assert lines[-4:] == [f"With -v also: {'kappa' * 4}.", "a", "b", "With -v also: 2 more remarks."]
+
+
 def test_a_long_name_is_whole_where_there_is_room(at_width: Callable[..., list[str]]) -> None:
     judge = "anthropic.claude-3-5-sonnet-20240620-v1"
     table = TableView.of(None, "", "Judges", ("judge", "F1"), [(judge, "0.62")])

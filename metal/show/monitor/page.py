@@ -17,6 +17,8 @@ from metal.show.view import Chart, Paragraph, Screen, TableView
 
 MOST = 20  # people of a table
 
+MOST_ON_SCREEN = 3  # of those who stand out
+
 
 def charts(run: MonitorRun) -> list[Chart]:
     """Every chart of the page, in its order."""
@@ -36,7 +38,7 @@ def content(run: MonitorRun) -> dict[str, Any]:
 
 def brief(run: MonitorRun) -> Iterator[TableView]:
     """Who stands out, and how."""
-    yield answer_table(run)
+    yield answer_table(run).first(MOST_ON_SCREEN)
 
 
 def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:

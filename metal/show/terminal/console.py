@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from metal.data.text import without_isolates
+from metal.data.text import plural, without_isolates
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +27,7 @@ TEXT_WIDTH = 120  # longer lines of text are hard to read
 NAME_WIDTH = 30
 wording: Callable[[str], str] = str  # the command line puts messages into its own words
 LEAST_NAME = 8
+MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
 # Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without them.
@@ -114,9 +115,12 @@ def show(part: TableView | Paragraph) -> None:
         for place, cell in enumerate(row)
         if cell.mark in STYLES
     }
-    table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths)
-    for note in part.notes:
+    table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths, brief=part.brief)
+    most = MOST_NOTES if part.brief else len(part.notes)
+    for note in part.notes[:most]:
         say(without_isolates(note), dim=True)
+    if more := len(part.notes[most:]):
+        say(f"With -v also: {plural(more, 'more remark')}.", dim=True)
 
 
 def _fitted(part: TableView, width: int) -> tuple[TableView, list[int]]:
@@ -170,10 +174,12 @@ def table(
     keep: int = 1,
     styles: Mapping[tuple[int, int], str] | None = None,
     widths: Sequence[int] | None = None,
+    brief: bool = False,
 ) -> None:
     """A table that fits: too many columns go into several tables that repeat the first `keep` columns.
 
-    styles: of cells, by row and column. widths: of columns of words; those of numbers are found.
+    styles: of cells, by row and column. widths: of columns of words; those of numbers are found. brief: the first of
+    these tables, and how many columns are left out.
     """
     from rich import box
     from rich.table import Table
@@ -184,7 +190,8 @@ def table(
     out.print(Text(clean(title), style="bold"))
     justify: Literal["left", "right"] = "left" if widths else "right"
     widths = widths or _widths(columns, rows, out.width, keep)
-    for group in _groups(widths, out.width, keep):
+    groups = list(_groups(widths, out.width, keep))
+    for group in groups[: 1 if brief else None]:
         headed = any(columns[place] for place in group)
         shown = Table(box=box.SIMPLE_HEAD, show_header=headed, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
         for place in group:
@@ -199,6 +206,9 @@ def table(
         with out.capture() as drawn:
             out.print(shown)
         out.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+    if brief and groups[1:]:
+        named = [" ".join(columns[place].split()) for group in groups[1:] for place in group[keep:]]
+        say(f"With -v also: {', '.join(filter(None, named))}.", dim=True)
     if note:
         say(note, dim=True)
 
