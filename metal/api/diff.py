@@ -46,7 +46,12 @@ def diff(
     ] = "",
     margin: Annotated[
         float,
-        Option("Change that does not matter, of agreement and of the mean as a share of the scale.", least=0, most=1),
+        Option(
+            "Change that does not matter, of agreement and of the mean as a share of the scale.",
+            least=0,
+            most=1,
+            open_ends=True,
+        ),
     ] = 0.05,
     alpha: Alpha = 0.05,
     power: Power = 0.8,

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from metal.api.read import Ratings
 
 LEAST = 30  # anchors of a language
-Margin = Annotated[float, Option("Change of agreement with people that does not matter.", least=0, most=1)]
+Margin = Annotated[
+    float, Option("Change of agreement with people that does not matter.", least=0, most=1, open_ends=True)
+]
 MeanMargin = Annotated[
-    float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1)
+    float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1, open_ends=True)
 ]
 Expected = Annotated[
     Names, Option(f"Parts of the judge that are meant to change: {', '.join(PARTS[:-1])}.", metavar="PART", rare=True)
@@ -36,7 +38,7 @@ class Declared:
 
     anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it that the judge has to
     equal, and its hash. repeats: how often the judge was asked there at least; least: anchors a language at least.
-    expected: parts of the judge's signature that may change. passport: the judge's, if it has one.
+    expected: parts of the judge's signature that may change.
     """
 
     baseline: Path

@@ -274,7 +274,7 @@ class Compared:
         if np.isnan(self.shares).all():
             undefined.append("mean_change: the levels have no order")
         if not again:
-            undefined.append("excess_flips: the judge was not asked again before (`repeat=2`)")
+            undefined.append("floor: the judge was asked once before")
         return {
             "language": self.cell.language,
             "criterion": self.cell.criterion.name,

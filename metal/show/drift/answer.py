@@ -79,7 +79,7 @@ def cards(run: DiffRun) -> Iterator[Remark]:
         words = f"Changed since the baseline: {listed(parts)}."
         words += " The provider's build moved; the anchors tell." if noted else ""
         yield Remark("The judge itself", words)
-    elif failed:
+    elif failed and any(row["after"] for row in run.records("signature")):
         yield Remark("The judge itself", "Model, prompt, schema and parameters are the same: the model behind moved.")
     undecided = [row for row in rows if row["says"] == UNDECIDED]
     if undecided:
