@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metal.api.asked import Generating as Generating
     from metal.api.asked import Judging as Judging
     from metal.api.bias import bias_language as bias_language
+    from metal.api.bias import bias_plan as bias_plan
     from metal.api.billboard_parts import billboard_apply as billboard_apply
     from metal.api.billboard_parts import billboard_crowd as billboard_crowd
     from metal.api.billboard_parts import billboard_history as billboard_history

@@ -1,13 +1,37 @@
-"""`metal.bias_language`: does a judge score some languages higher than others for equal quality?"""
+"""`metal.bias_language`: does a judge score some languages higher than others for equal quality? `metal.bias_plan`:
+what is missing to say so.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.api.options import Judges, Languages, Names, Option, Progress, documented, names, no_progress
-from metal.api.read import load
+from metal.api.options import (
+    BaseUrl,
+    Force,
+    Judges,
+    Languages,
+    Names,
+    Option,
+    Progress,
+    PromptFolders,
+    StrPath,
+    documented,
+    names,
+    no_progress,
+)
+from metal.api.read import as_dataset, load
+from metal.data.languages import check_language
+from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from metal.api.bias_result import LanguageBias
     from metal.api.read import Data, Ratings
 
@@ -79,3 +103,133 @@ def bias_language(
     took_part = sorted(set(bias.tables["language_bias"]["judge"]))
     manifest = inputs.manifest("bias language", dataset, asked, took_part, signed).to_dict()
     return LanguageBias(dataset.card.name, manifest, dataset.criteria, dataset.raters, bias.tables, bias.warnings)
+
+
+@dataclass(frozen=True, repr=False)
+class BiasPlan:
+    """What `metal.bias_plan` found missing. table: a row for each condition and language; written: what is in `out`;
+    notes: why a condition cannot be made as it is.
+    """
+
+    table: pd.DataFrame
+    written: str = ""
+    out: Path | None = None
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{(self.table['state'] == 'missing').sum()} of {len(self.table)} conditions missing>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.table.to_html(index=False)
+        return html
+
+
+@documented
+def bias_plan(
+    data: StrPath,
+    *ratings: Ratings,
+    judge: Annotated[Names, Option("Judge to plan for and to cost, e.g. openai:gpt-4o-mini.", "-j")] = (),
+    prompt: Annotated[str, Option("Its prompt.", "-p")] = "simple",
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Annotated[
+        Names, Option("Languages to compare, also ones that are not there yet. [default: those of the data]", "-l")
+    ] = (),
+    pivot: Annotated[str, Option("The language that others are made from. [default: en, else the largest]")] = "",
+    out: Annotated[
+        StrPath | None,
+        Option("Dataset folder to write: the texts to be translated, or with `translations` the data with them."),
+    ] = None,
+    translations: Annotated[
+        StrPath | None,
+        Option("That folder once `metal.generate` has filled it, or a table of yours with columns id and text."),
+    ] = None,
+    base_url: BaseUrl = "",
+    prompt_folders: PromptFolders = (),
+    force: Force = False,
+) -> BiasPlan:
+    """Say which conditions `metal.bias_language` lacks, what they cost, and which commands make them.
+
+    The conditions: the same contents in every language, the judge asked again in the pivot (without which a judge that
+    changes its answers by itself looks biased), instructions in the language of the text, and outputs in a wrong
+    language or script. Calls and cost are those of a dry run with `judge`.
+
+    Contents that a language lacks are translations, of the outputs and of their sources. They come from data that have
+    them, from a table of yours, or from a model: `out` gets the texts to be translated, `metal.generate(out,
+    quality="translation")` has a model do that, and with `translations` the dataset with the new outputs is written.
+
+    data: a dataset folder. Returns the table of conditions; nothing is asked. Raises UsageError and DataError.
+    """
+    import pandas as pd
+
+    from metal.auditing.condition_plan import condition_plans
+    from metal.building.translating import texts_to_translate, with_translations
+    from metal.data.dataset import save_dataset
+
+    inputs = load(data, ratings)
+    dataset = inputs.dataset
+    codes = names(languages) or dataset.languages
+    for code in codes:
+        check_language(code, "`languages`")
+    if not pivot:
+        pivot = (
+            "en"
+            if "en" in dataset.languages
+            else Counter(o.language for o in dataset.outputs.values()).most_common(1)[0][0]
+        )
+    if pivot not in dataset.languages:
+        raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(dataset.languages)}")
+    written = ""
+    if translations is not None:
+        if out is None:
+            raise UsageError("give `out`, the dataset folder that is written with the translations")
+        dataset, missing = with_translations(inputs.dataset, _translated(Path(translations)), codes, pivot)
+        save_dataset(dataset, out, force=force)
+        more = len(dataset.outputs) - len(inputs.dataset.outputs)
+        written = f"{more:,} outputs added{f', {missing:,} left out without a translation' if missing else ''}"
+    elif out is not None:
+        texts = texts_to_translate(dataset, [code for code in codes if code != pivot], pivot)
+        save_dataset(texts, out, force=force)
+        written = f"{len(texts.sources):,} texts to be translated"
+    where = Path(out) if translations is not None and out is not None else Path(data)
+    rows, notes = [], []
+    for each in condition_plans(dataset, codes, pivot):
+        asked = f"{prompt} -c {','.join(names(criteria))}" if criteria else prompt
+        command = each.command.format(data=where, judge=",".join(names(judge)) or "JUDGE", prompt=asked)
+        for language, outputs in each.outputs.items():
+            row = {"condition": each.condition, "language": language, "state": "there", "outputs": outputs}
+            row |= {"calls": math.nan, "dollars": math.nan, "command": ""}
+            if language in each.missing:
+                row |= {"state": "missing", "command": command}
+            if language in each.missing and judge and each.judging:
+                how = {"languages": language, **each.judging, "criteria": criteria, "prompt": prompt}
+                try:
+                    row |= _cost(where, names(judge), {**how, "base_url": base_url, "prompt_folders": prompt_folders})
+                except UsageError as error:  # no texts, or no prompt in the language
+                    row["state"] = "cannot"
+                    notes.append(f"{each.condition}, {language}: {error}")
+            rows.append(row)
+    columns = ["condition", "language", "state", "outputs", "calls", "dollars", "command"]
+    return BiasPlan(pd.DataFrame(rows, columns=columns), written, Path(out) if out is not None else None, tuple(notes))
+
+
+def _translated(path: Path) -> dict[str, str]:
+    """The translations in a dataset folder that was generated, or in a table."""
+    from metal.data.tables.files import read_frame
+
+    if (path / "dataset.toml").is_file():
+        return {output.source: output.text for output in as_dataset(path).outputs.values()}
+    frame = read_frame(path)
+    if not {"id", "text"} <= set(frame):
+        raise DataError(path, "no columns id and text", "Name them so; ids are those of the texts to be translated")
+    filled = frame[frame["text"].notna()]
+    return dict(zip(filled["id"].astype(str), filled["text"].astype(str), strict=True))
+
+
+def _cost(data: Path, judges: Sequence[str], how: Mapping[str, Any]) -> dict[str, float]:
+    """Calls and dollars of judging, by a dry run; NaN dollars where a price is not known."""
+    from metal.api.judging import judge
+    from metal.running.asking import Callbacks
+
+    estimates = judge(data, judges, dry_run=True, out=data / "no-run", callbacks=Callbacks(), **how).outcome.estimates
+    dollars = [math.nan if estimate.cost is None else estimate.cost for estimate in estimates]
+    return {"calls": float(sum(estimate.calls for estimate in estimates)), "dollars": sum(dollars)}

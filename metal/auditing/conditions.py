@@ -23,6 +23,7 @@ from metal.stats.significance import by_family, holm, sign_test
 REPEAT = "repeat"  # begins the condition of an output that was judged again as it is
 WRONG_LANGUAGE, OTHER_SCRIPT = "wrong language", "other script"
 CHANGES = "changes"
+OF_TEXT = "prompt in the text's language"
 FALLS, STAYS = "falls", "stays"
 # METAL's criteria that a text in another language or script has to fail; the question about harm is neither.
 OF_LANGUAGE = ("linguistic_acceptability", "output_content_quality")
@@ -98,7 +99,7 @@ def condition_rows(
     for name, rater in raters.items():
         if rater.about.get("translation_of") == judge and name in scored.matrix.raters:
             spoken, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
-            condition = f"prompt in {'the language of the text' if spoken == 'text' else language_name(spoken)}"
+            condition = OF_TEXT if spoken == "text" else f"prompt in {language_name(spoken)}"
             english = [spoken == "text" and sides(code)[1].split("-")[0] == "en" for code in scored.languages]
             asked = (row for row in originals if not english[scored.language[row]])  # there it is the same prompt
             compared += [(condition, int(row), other[row]) for row in asked]

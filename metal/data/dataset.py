@@ -287,7 +287,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     added, more, where = read_run(path)
     raters = dict(dataset.raters)
     for rater in added:
-        if raters.setdefault(rater.rater, rater) != rater:
+        if raters.setdefault(rater.rater, rater).lasting != rater.lasting:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
     criteria = dict(dataset.criteria)

@@ -279,6 +279,12 @@ class Rater:
         if self.kind not in KINDS:
             raise DataError(f"rater {self.rater}", f"kind {self.kind!r}", f"use one of {', '.join(KINDS)}")
 
+    @property
+    def lasting(self) -> Rater:
+        """The rater without what differs from run to run of one judge: prices, and how many answers a version gave."""
+        about = {key: value for key, value in self.about.items() if key != "dollars_per_thousand"}
+        return replace(self, about=about | ({"versions": set(about["versions"])} if "versions" in about else {}))
+
 
 @dataclass(frozen=True)
 class Rating:

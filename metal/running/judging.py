@@ -250,7 +250,7 @@ def load_prompts(
     names = dict.fromkeys(request.prompts)
     if request.prompt_language != OF_TEXT:
         return tuple(load(name, request.prompt_language) for name in names)
-    spoken = {language: sides(language)[1].split("-")[0] for language in languages}
+    spoken = {language: sides(language)[1].split("-")[0] for language in sorted(languages)}
     if not set(spoken.values()) - {"en"}:
         raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
     others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -72,7 +74,7 @@ def test_instructions_in_the_language_of_the_text(asked: Path) -> None:
     bias = metal.bias_language("data", "plain", "text")
     rows = {row["language"]: row for row in bias.tables["conditions"].to_dict("records")}
     assert set(rows) == {"es", "hi"}  # in English it is the same prompt
-    assert {row["condition"] for row in rows.values()} == {"prompt in the language of the text"}
+    assert {row["condition"] for row in rows.values()} == {"prompt in the text's language"}
     assert (rows["es"]["says"], rows["es"]["change"]) == ("even", 0)
     lowered = sum(content % 3 > 0 for content in range(40)) / 40
     assert rows["hi"]["says"] == "changes"
@@ -84,7 +86,7 @@ def test_instructions_in_the_language_of_the_text(asked: Path) -> None:
     assert leans.loc[("openai-compatible:j/simple", "hi"), "flips"] == 0
     assert leans.loc[("openai-compatible:j/simple", "hi"), "excess_flips"] == pytest.approx(-floor)
     html = bias.save(asked / "bias") / "report.html"
-    assert f"prompt in the language of the text: {'−'}0.65 in Hindi" in html.read_text(encoding="utf-8")
+    assert f" language: {'−'}0.65 in Hindi" in html.read_text(encoding="utf-8")
 
 
 def test_a_language_without_a_prompt_is_named(asked: Path) -> None:
@@ -211,3 +213,64 @@ def test_recon_through_a_server(asked: Path, reference: Path) -> None:
     assert changes.loc["es", "change"] == pytest.approx(-0.8, abs=0.08)
     html = (bias.save(asked / "bias") / "report.html").read_text(encoding="utf-8")
     assert "openai-compatible:j/simple is most lenient in Basque (+0.5" in html
+
+
+def test_missing_conditions_are_costed_and_made(asked: Path) -> None:
+    """From one language to a comparison: a model translates, the judge is asked again, and in the other language."""
+    frame = pd.DataFrame({"source": [f"q{place}" for place in range(12)], "language": "en", "rater": "A1"})
+    frame = frame.assign(task_quality=1, source_text="A long source text.", text=[f"Output {n}" for n in range(12)])
+    metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "data")
+    plan = metal.bias_plan("data", judge="openai:gpt-4o-mini", languages=["en", "es"], out="texts")
+    table = plan.table.set_index(["condition", "language"])
+    assert plan.written == "24 texts to be translated"
+    assert table.loc[("the same contents", "es"), ["state", "outputs"]].tolist() == ["missing", 12]
+    assert table.loc[("asked again", "en"), "calls"] == 24
+    assert 0 < table.loc[("asked again", "en"), "dollars"] < 0.1
+    pd.DataFrame({"id": ["x"], "text": ["y"]}).to_csv(asked / "mine.csv", index=False)
+    with pytest.raises(UsageError, match="no translation is of a text that is missing"):
+        metal.bias_plan("data", languages=["en", "es"], translations="mine.csv", out="both")
+
+    def answer(prompt: str, body: object) -> str:
+        if "to be translated" in prompt:
+            passage = re.search(r"PASSAGE \w+ BEGINS -----\n(.*?)\n-----", prompt)
+            assert passage
+            return json.dumps({"summary": f"{passage[1]} en español", "justification": "x"})
+        return json.dumps({"score": 2 if "español" in prompt else 1, "justification": "x"})
+
+    with LlmServer() as server:
+        server.answer = answer
+        own = {"base_url": server.openai_url}
+        metal.generate("texts", "openai-compatible:m", quality="translation", choose="all", **own)
+        made = metal.bias_plan("data", languages=["en", "es"], translations="texts", out="both")
+        assert made.written == "12 outputs added"
+        metal.judge("both", "openai-compatible:j", prompt="simple", languages="en", repeat=2, out="en", **own)
+        metal.judge("both", "openai-compatible:j", prompt="simple", languages="es", out="es", **own)
+        told = {"prompt": "simple", "prompt_language": "text"}
+        metal.judge("both", "openai-compatible:j", languages="es", out="prompts", **told, **own)
+    rows = metal.bias_language("both", "en", "es", "prompts").tables["language_bias"].set_index(["judge", "language"])
+    spanish = rows.loc[("openai-compatible:j/simple", "es")]
+    assert (spanish["says"], spanish["lean"]) == ("leans", pytest.approx(0.5))
+    after = metal.bias_plan("both", "en", "es", "prompts").table.set_index(["condition", "language"])
+    states = {"the same contents": "es", "asked again": "en", "prompt in the text's language": "es"}
+    assert {str(after.loc[key, "state"]) for key in states.items()} == {"there"}
+    assert after.loc[("wrong language", "es"), "state"] == "missing"
+
+
+def test_translation_noise_alone_gives_no_excess_flips() -> None:
+    """A judge that errs as often in each language as when it is asked again: excess flips are 0 in 95% of worlds."""
+    rng, worlds, outside = np.random.default_rng(11), 30, 0
+    for _ in range(worlds):
+        quality = rng.integers(0, 3, 60)
+        raters = [("gpt", "en"), ("gpt#2", "en"), ("gpt", "es")]
+        rows = [
+            {"source": f"q{place}", "language": language, "rater": rater, "score": score}
+            for rater, language in raters
+            for place, score in enumerate(np.where(rng.random(60) < 0.15, (quality + 1) % 3, quality))
+        ]
+        dataset = metal.read(pd.DataFrame(rows), kinds={"*": "llm"}, levels={"*": "0<1<2"})
+        again = replace(dataset.raters["gpt#2"], about={"repeats": "gpt", "sample": 2})
+        dataset = replace(dataset, raters={**dataset.raters, "gpt#2": again})
+        row = metal.bias_language(dataset).tables["language_bias"].set_index("language").loc["es"]
+        assert row["flips"] > 0.05
+        outside += not row["excess_flips_low"] <= 0 <= row["excess_flips_high"]
+    assert outside <= worlds * (0.05 + 2 * (0.05 * 0.95 / worlds) ** 0.5)
