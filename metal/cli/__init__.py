@@ -38,7 +38,7 @@ VERBS = {
     "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
     "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
-    "bias": ("metal.cli.analyses:bias", "Say in which languages judges are too lenient."),
+    "bias": ("metal.cli.bias:bias", "Say in which languages judges are too lenient."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
     "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
     "diff": ("metal.cli.drift:diff", "Compare judges with what they were."),

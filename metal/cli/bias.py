@@ -1,0 +1,73 @@
+"""`metal bias`: in which languages judges lean, and what is missing to say so."""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import click
+
+import metal
+from metal.cli.analyses import analysis
+from metal.cli.flags import in_flags
+from metal.cli.printing import print_json
+from metal.cli.verb import AS_JSON, verb
+from metal.data.text import UNDEFINED, count, dollars
+from metal.show.terminal import console
+
+bias = click.Group("bias", short_help="Say in which languages judges are too lenient.")
+bias.add_command(
+    analysis(
+        metal.bias_language,
+        "-bias",
+        "comparing languages",
+        examples="""
+            metal bias language datasets/mlqe
+            metal bias language datasets/pariksha -c task_quality --json | jq .language_bias
+        """,
+    )
+)
+
+
+@verb(
+    metal.bias_plan,
+    AS_JSON,
+    examples="""
+        metal bias plan datasets/news -j openai:gpt-4o-mini
+        metal bias plan datasets/news -l en,eu --out news-texts
+        metal generate news-texts -m openai:gpt-4o -q translation --choose all
+        metal bias plan datasets/news -l en,eu --translations news-texts --out news-eu
+    """,
+)
+def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    made = metal.bias_plan(data, *ratings, **options)
+    rows = made.table.to_dict("records")
+    if as_json:
+        print_json({"written": made.written, "conditions": made.table})
+        return
+    shown = [
+        [
+            row["condition"],
+            row["language"],
+            row["state"],
+            count(row["outputs"]),
+            UNDEFINED if isnan(row["calls"]) else count(row["calls"]),
+            UNDEFINED if isnan(row["dollars"]) else dollars(row["dollars"]),
+        ]
+        for row in rows
+    ]
+    heads = ["condition", "language", "state", "outputs", "calls", "$"]
+    console.table("What a language-bias audit needs", heads, shown, widths=(29, 8, 8, 7, 5, 5))
+    context = click.get_current_context()
+    root = context.find_root().command
+    assert isinstance(root, click.Group)
+    for note in made.notes:
+        console.say(in_flags(note, context.command, root))
+    for command in dict.fromkeys(row["command"] for row in rows if row["command"]):
+        console.say(command, wrap=False)
+    if made.written:
+        console.say(f"{made.written}: {made.out}", wrap=False)
+
+
+bias.add_command(plan)
