@@ -14,7 +14,7 @@ import click
 
 import metal
 from metal.cli.verb import Verb, verb
-from metal.data.text import duration
+from metal.data.text import duration, plural
 from metal.errors import NothingToDo
 from metal.show.terminal import console
 
@@ -179,9 +179,18 @@ def generate(ask: bool | None, **options: Any) -> None:
 
 
 def _show_outputs(run: Generating) -> None:
-    """One row per generator: texts, flagged and chosen ones."""
-    rows = []
-    for name in dict.fromkeys(output.generator for output in run.job.outputs):
+    """What there is in a sentence; then one row per generator: texts, flagged and chosen ones."""
+    outputs, rows = run.job.outputs, []
+    if outputs:
+        sources = {source.source: source for source in run.job.plan.sources}
+        languages = {sources[output.source].language for output in outputs if output.source in sources}
+        chosen, flagged = sum(output.chosen for output in outputs), sum(bool(output.flags) for output in outputs)
+        where = f" in {plural(len(languages), 'language')}" if languages else ""
+        answer = (
+            f"{plural(len(outputs), 'text')}{where}: {chosen:,} can be handed out to be rated, {flagged:,} flagged."
+        )
+        console.say(answer, bold=True)
+    for name in dict.fromkeys(output.generator for output in outputs):
         texts = [output for output in run.job.outputs if output.generator == name]
         flagged, chosen = sum(bool(output.flags) for output in texts), sum(output.chosen for output in texts)
         statistics = run.outcome.statistics.get(name)  # None: of another run

@@ -16,7 +16,7 @@ from metal.building.tasks import Assignment
 from metal.errors import DataError, UnknownName
 from tests import DEMO
 from tests.build.assignments import assignment, form, turn_to
-from tests.test_readme import ROOT
+from tests.pages import ROOT
 
 PROMPTS = ROOT / "prompts"
 LANGUAGES = sorted(path.stem for path in (PROMPTS / "forms").glob("*.toml"))
