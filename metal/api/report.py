@@ -27,6 +27,7 @@ RESULTS = {
     "diff": ("metal.api.drift_result", "Diff"),
     "gate": ("metal.api.drift_result", "Gate"),
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
+    "probe report": ("metal.api.probe_result", "ProbeReport"),
     "monitor": ("metal.api.monitor_result", "Monitor"),
 }
 

@@ -39,6 +39,7 @@ VERBS = {
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
     "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
     "bias": ("metal.cli.bias:bias", "Say in which languages judges are too lenient."),
+    "probe": ("metal.cli.probes:probe", "Say what judges are blind to, without people."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
     "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
     "diff": ("metal.cli.drift:diff", "Compare judges with what they were."),

@@ -22,6 +22,7 @@ Measure = Literal["nominal", "ordinal", "interval"]
 Direction = Literal["higher", "lower"]
 
 SWAPPED = "swapped"  # the condition of a pair that was shown the other way round
+EMPTY = "empty"  # the condition of an output whose text was taken away
 FIRST, SECOND, TIE = 0.0, 1.0, 2.0  # the scores of a pair
 
 Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
@@ -223,6 +224,11 @@ class Output:
     of: str = ""
     condition: str = ""
     texts: tuple[str, ...] = ()
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it can be judged; a text that was taken away on purpose can."""
+        return bool(self.text.strip()) or self.condition == EMPTY
 
     def __post_init__(self) -> None:
         _named("output", self.output)

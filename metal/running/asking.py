@@ -22,6 +22,7 @@ from metal.raters.judges.call import VERDICT
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.engine import BATCH, LOCAL, Engine, EngineOptions, Rules, Session, load_engine
+from metal.raters.judges.fake import FAKE
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
@@ -124,9 +125,9 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
         coming = _estimates(job, _answered_before(job, out, terms), waiting, terms)
         return Outcome(job.what(), coming, dry_run=True)
     engine = load_engine(terms.how.engine)
-    models = [model for model in job.plan.models if model.provider != FUNCTION]
+    models = [model for model in job.plan.models if model.provider not in (FUNCTION, FAKE)]
     if terms.how.engine != LOCAL and len(models) < len(job.plan.models):
-        raise UsageError('a function is called in this process; it goes with `engine="local"` only')
+        raise UsageError("functions and synthetic judges are called in this process; leave out `engine` and `batch`")
     await engine.check(models, terms.how)
     new = not out.exists()
     check_place(out, job.command, force=terms.force)

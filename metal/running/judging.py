@@ -23,6 +23,7 @@ from metal.genie.store import draw_questions, read_questions, write_tests
 from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.call import Client
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
+from metal.raters.judges.fake import FAKE, as_synthetic, synthetic_judge, with_records
 from metal.raters.judges.functions import FunctionClient, JudgeFunction, direct_prompt, function_model
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
@@ -93,12 +94,12 @@ class JudgeJob(Job):
 
     def what(self) -> str:
         plan = self.plan
-        prompts = ", ".join(prompt.name for prompt in plan.prompts)
+        prompts = ", ".join(filter(None, (prompt.name for prompt in plan.prompts)))
         times = f", {plan.repeat} times" if plan.repeat > 1 else ""
         outputs = f"{len(plan.outputs) - len(self.questions):,} outputs"
         if self.questions:
             outputs += f" and {len(self.questions):,} test questions"
-        return f"{outputs}, {len(plan.criteria)} criteria, prompts {prompts}{times}"
+        return f"{outputs}, {len(plan.criteria)} criteria{prompts and f', prompts {prompts}'}{times}"
 
     def digests(self) -> dict[str, str]:
         prompts, criteria = self.plan.prompts, self.plan.criteria
@@ -163,6 +164,11 @@ def judge_job(
         for name in request.judges
         if name not in baselines
     )
+    synthetic = {model.name: synthetic_judge(model) for model in models if model.provider == FAKE}
+    if synthetic:
+        if len(synthetic) < len(models):
+            raise UsageError("synthetic judges (fake:...) get no prompt; give them a run of their own with `out`")
+        models, functions = tuple(map(as_synthetic, models)), synthetic
     pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
     if pairs and request.test_questions:
         raise UsageError("`test_questions` are about single outputs, and these are pairs")
@@ -180,12 +186,16 @@ def judge_job(
         prompts = load_prompts(request, criteria.values(), folders, languages, pairs) if models else ()
     if pairs and request.orders == "both":
         outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
+    if synthetic:
+        outputs = with_records(outputs, dataset.extra.get("probes", {}).get("conditions", ()))
     warnings = [*_unreviewed(prompts)]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
     plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
 
     def connect(model: Model) -> Client:
-        return FunctionClient(functions[model.name], criteria) if model.name in functions else open_client(model)
+        if model.name not in functions:
+            return open_client(model)
+        return FunctionClient(functions[model.name], criteria, tokens=0 if synthetic else None)
 
     warnings += missing_texts(plan, folder)
     return JudgeJob(

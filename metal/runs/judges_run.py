@@ -14,7 +14,9 @@ import pandas as pd
 from metal.data.dataset import Dataset, read_run
 from metal.data.files import read_toml
 from metal.data.records import Rater
+from metal.data.text import first_few
 from metal.errors import UsageError
+from metal.raters.judges.fake import SYNTHETIC
 
 COMMANDS = ("judge", "score")
 
@@ -77,6 +79,9 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
     if not (run / "run.toml").is_file():
         return
     settings = read_toml(run / "run.toml").get("settings", {})
+    synthetic = [name for name, about in settings.get("models", {}).items() if about.get("family") == SYNTHETIC]
+    if synthetic:
+        yield f"{run}: synthetic judges, whose answers METAL makes up: {first_few(synthetic)}"
     state = settings.get("state", {})
     if "identities" in settings and not state.get("complete"):
         missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"

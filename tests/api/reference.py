@@ -26,12 +26,13 @@ from metal.runs.design_run import DesignRun
 from metal.runs.drift_run import DiffRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.monitor_run import MonitorRun
+from metal.runs.probe_run import ProbeRun
 from metal.runs.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 RUNS: tuple[type[Run], ...] = (
-    *(AuditRun, BiasRun, CorrectRun, DiffRun),
+    *(AuditRun, BiasRun, ProbeRun, CorrectRun, DiffRun),
     *(BoardRun, MonitorRun, LeaderboardRun, DesignRun),
 )
 

@@ -190,7 +190,7 @@ class Collected:
             yield from self._without_text(model)
 
     def _without_text(self, model: Model) -> Iterator[Rating]:
-        empty = [output for output in self.plan.outputs if not output.text.strip()]
+        empty = [output for output in self.plan.outputs if not output.has_text]
         for prompt in self.plan.prompts:
             for criterion in self.plan.criteria:
                 for sample in range(1, self.plan.repeat + 1):

@@ -99,10 +99,10 @@ def _fingerprint(function: JudgeFunction) -> str:
 
 
 class FunctionClient:
-    """A function in the place of a connection to a model."""
+    """A function in the place of a connection to a model. tokens: how many a call takes, where that is known."""
 
-    def __init__(self, function: JudgeFunction, criteria: Mapping[str, Criterion]) -> None:
-        self._function, self._criteria = function, criteria
+    def __init__(self, function: JudgeFunction, criteria: Mapping[str, Criterion], tokens: int | None = None) -> None:
+        self._function, self._criteria, self._tokens = function, criteria, tokens
         self._takes_language = _takes_language(function)
 
     async def close(self) -> None:
@@ -120,7 +120,7 @@ class FunctionClient:
         except Exception as error:
             raise CallFailed(RAISED, f"{type(error).__name__}: {error}"[:300]) from error
         text = _as_reply(answer)
-        return Reply(text, raw=json.dumps(text).encode())
+        return Reply(text, raw=json.dumps(text).encode(), tokens_in=self._tokens, tokens_out=self._tokens)
 
 
 def _as_reply(answer: Any) -> str:

@@ -100,7 +100,7 @@ class JudgingPlan:
         """
         rows = []
         for output in self.outputs:
-            if output.text.strip():
+            if output.has_text:
                 source = self.sources[output.source].text
                 texts = "\0".join((source, *output.shown))
                 encoded = texts.encode("utf-8", "surrogatepass")
@@ -123,12 +123,12 @@ class JudgingPlan:
     @property
     def without_text(self) -> int:
         """Outputs that cannot be judged because the dataset has no text for them."""
-        return sum(not output.text.strip() for output in self.outputs)
+        return sum(not output.has_text for output in self.outputs)
 
     @property
     def without_source(self) -> int:
         """Outputs that have to be judged without the text of their source."""
-        return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.text.strip())
+        return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.has_text)
 
     def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
         """The questions for a model, without the first `start`.

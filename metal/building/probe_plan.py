@@ -1,0 +1,202 @@
+"""A dataset of probes: outputs as they are, and each changed in known ways, for any judge or person to rate."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.building.describe import quality_of
+from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Probe
+from metal.data.dataset import Dataset, assemble
+from metal.data.ratings import FACTS, tidy_facts
+from metal.data.records import Criterion, Output
+from metal.data.text import first_few, listed, plural, slug
+from metal.errors import UsageError, check_known
+
+EXTRA = "probes"  # the table of dataset.toml that says what was changed, and what must come of it
+MADE = ("language", "condition", "kind", "made", "skipped", "why")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The dataset of probes; made: a row of MADE for each language and condition; what to know before judging."""
+
+    dataset: Dataset
+    made: pd.DataFrame
+    warnings: tuple[str, ...]
+
+
+def plan_probes(
+    dataset: Dataset,
+    probes: Sequence[Probe],
+    *,
+    languages: Sequence[str] = (),
+    criteria: Sequence[str] = (),
+    aspects: Mapping[str, str] | None = None,
+    per_language: int = 60,
+    seed: int = 0,
+) -> Planned:
+    """Originals, a seeded sample of `per_language` in each language, and what the probes make of each.
+
+    criteria: those to be judged; all that can be asked, if empty. aspects: {criterion: what it looks at} of those that
+    METAL does not know by name. People's ratings of the originals stay with them, judges' do not: they judge anew.
+
+    Raises UsageError where there is nothing to change, UnknownName for names that there are not.
+    """
+    check_known("language", languages, dataset.languages)
+    check_known("criterion", [*criteria, *(aspects or {})], dataset.asked)
+    check_known("aspect", (aspects or {}).values(), ASPECTS)
+    asked = {name: dataset.criteria[name] for name in criteria or dataset.asked}
+    aspect_of = {name: {**ASPECT_OF, **(aspects or {})}.get(name, "") for name in asked}
+    originals = _originals(dataset, languages or dataset.languages, per_language, seed)
+    changed, made = _changed(dataset, originals, probes, seed)
+    if not changed:
+        raise UsageError("no text could be changed by these probes; leave out `probes` for all usual ones")
+    outputs = [*originals, *changed]
+    kept = {output.output for output in originals}
+    table = dataset.ratings
+    facts = table[(table["kind"] == "human") & table["output"].isin(kept) & table["criterion"].isin(list(asked))]
+    people = [rater for rater in dataset.raters.values() if rater.kind == "human"]
+    sources = {output.source: dataset.sources[output.source] for output in outputs}
+    declared = {"per_language": per_language, "seed": seed, "conditions": _declared(probes, changed, asked, aspect_of)}
+    card = replace(dataset.card, name=f"{dataset.card.name}-probes")
+    facts = tidy_facts(facts.loc[:, list(FACTS)])
+    extra = {**dataset.extra, EXTRA: declared}
+    planned = assemble(card, asked.values(), sources.values(), outputs, people, facts, extra=extra)
+    return Planned(planned, made, tuple(_warnings(originals, made, aspect_of, per_language)))
+
+
+def _originals(dataset: Dataset, languages: Sequence[str], per_language: int, seed: int) -> list[Output]:
+    """Outputs in each language, of as many sources as possible; good ones first, which have the most to lose."""
+    usable = [output for output in dataset.outputs.values() if output.chosen and output.text.strip()]
+    usable = [output for output in usable if not (output.condition or output.is_pair)]
+    if not usable:
+        raise UsageError("no output has a text that could be changed; join texts with `metal.read(..., texts=...)`")
+    good, chosen = _good(dataset), []
+    for language in languages:
+        own = [output for output in usable if output.language == language]
+        order = np.random.default_rng([seed, zlib.crc32(language.encode())]).permutation(len(own))
+        turn: Counter[str] = Counter()
+        ranked = []
+        for place in sorted(order, key=lambda place: own[place].output not in good):
+            output = own[place]
+            ranked.append((turn[output.source], output.output not in good, output))
+            turn[output.source] += 1
+        chosen += [output for *_, output in sorted(ranked, key=lambda entry: (entry[1], entry[0]))[:per_language]]
+    return chosen
+
+
+def _good(dataset: Dataset) -> set[str]:
+    """Outputs that people put into the upper half of their scales; without people, those of good generators."""
+    table = dataset.ratings[dataset.ratings["kind"] == "human"]
+    shares = [
+        pd.Series(np.asarray(dataset.criteria[str(name)].share(rows["score"].to_numpy())), index=rows["output"])
+        for name, rows in table.groupby("criterion", observed=True)
+    ]
+    means = pd.concat(shares).groupby(level=0, observed=True).mean() if shares else pd.Series(dtype=float)
+    good = {str(name) for name in means.index[means >= 0.5]}
+    better = {name for name, quality in quality_of(dataset).items() if quality in ("good", "reference")}
+    return good | {
+        output.output
+        for output in dataset.outputs.values()
+        if output.generator in better and output.output not in means.index
+    }
+
+
+def _changed(
+    dataset: Dataset, originals: Sequence[Output], probes: Sequence[Probe], seed: int
+) -> tuple[list[Output], pd.DataFrame]:
+    """The changed outputs of each original, in the order of the probes, and how many there are."""
+    changed: list[Output] = []
+    counts: dict[tuple[str, str, str], Counter[str]] = {}
+    for output in originals:
+        others, foreign = _beside(dataset, output, originals)
+        for probe in probes:
+            for condition, dose in probe.conditions.items():
+                rng = np.random.default_rng([seed, *(zlib.crc32(text.encode()) for text in (output.output, condition))])
+                source = dataset.sources[output.source].text
+                material = Material(output.text, output.language, source, others, foreign, rng)
+                tally = counts.setdefault((output.language, condition, probe.kind), Counter())
+                try:
+                    text = probe.change(material, dose)
+                    if text == output.text:
+                        raise NotApplicable("nothing to change")
+                except NotApplicable as reason:
+                    tally[str(reason)] += 1
+                    continue
+                tally[""] += 1
+                name = f"{output.output}/{slug(condition)}"
+                changed.append(
+                    replace(output, output=name, text=text, tokens=None, of=output.output, condition=condition)
+                )
+    rows = []
+    for (language, condition, kind), tally in counts.items():
+        why = first_few([f"{reason} ({count})" for reason, count in tally.most_common() if reason], 3)
+        rows.append((language, condition, kind, tally[""], tally.total() - tally[""], why))
+    return changed, pd.DataFrame(rows, columns=list(MADE))
+
+
+def _beside(dataset: Dataset, output: Output, originals: Sequence[Output]) -> tuple[list[str], list[str]]:
+    """Texts of other contents in its language, and texts in other languages, the same content first."""
+
+    def content(other: Output) -> str:
+        return dataset.sources[other.source].content or other.source
+
+    own = [other for other in originals if other.language == output.language and content(other) != content(output)]
+    foreign = [other for other in originals if other.language != output.language]
+    # of other contents, another one for each output
+    foreign.sort(
+        key=lambda other: (content(other) != content(output), zlib.crc32(f"{output.output} {other.output}".encode()))
+    )
+    return [other.text for other in own], [other.text for other in foreign]
+
+
+def _declared(
+    probes: Sequence[Probe],
+    changed: Sequence[Output],
+    asked: Mapping[str, Criterion],
+    aspect_of: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """What dataset.toml says of each condition that occurs: its probe, and on which criteria scores must do what."""
+    occurring = {output.condition for output in changed}
+    declared = []
+    for probe in probes:
+        expected = {
+            key: [
+                name
+                for name, aspect in aspect_of.items()
+                if aspect in getattr(probe, key) and (key != "falls" or asked[name].of_source or not probe.of_source)
+            ]
+            for key in ("falls", "stays", "capped")
+        }
+        for condition, dose in probe.conditions.items():
+            if condition in occurring:
+                what = f"{probe.what} ({dose:.0%})" if probe.doses else probe.what
+                about = {"condition": condition, "probe": probe.name, "kind": probe.kind, "what": what}
+                doses = {"dose": dose, "share": dose / max(probe.doses)} if probe.doses else {}
+                declared.append({**about, **doses, **{key: names for key, names in expected.items() if names}})
+    return declared
+
+
+def _warnings(
+    originals: Sequence[Output], made: pd.DataFrame, aspect_of: Mapping[str, str], per_language: int
+) -> Iterator[str]:
+    unknown = [name for name, aspect in aspect_of.items() if not aspect]
+    if unknown:
+        yield (
+            f"what {first_few(unknown)} look at is not known, so that no probe says what must happen there; say it "
+            f"with `aspects`, e.g. `aspects={{{unknown[0]!r}: 'language'}}` (one of {', '.join(ASPECTS)})"
+        )
+    counts = Counter(output.language for output in originals)
+    if few := [f"{language} {count}" for language, count in counts.items() if count < per_language]:
+        yield f"fewer than {per_language} outputs with a text: {listed(few)}"
+    none = made[made["made"] == 0]
+    if len(none):
+        places = [f"{row['condition']} in {row['language']}: {row['why']}" for row in none.to_dict("records")]
+        yield f"{plural(len(none), 'probe')} made nothing: {first_few(places, 4)}"

@@ -1,0 +1,27 @@
+"""Probes: changes of an output whose direction is known (`contract`), and those that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from metal.building.probes.contract import BAIT, CERTAIN, INVARIANT, KINDS, Probe
+from metal.data.plugins import load_plugin, plugins
+from metal.errors import UsageError, check_known
+
+GROUP = "metal.probes"
+USUAL = (CERTAIN, INVARIANT, BAIT)  # graded ones count only where people rated the changed outputs
+
+
+def load_probes(names: Iterable[str] = ()) -> tuple[Probe, ...]:
+    """The probes of these names or kinds, each once; of the usual kinds without any.
+
+    Raises UnknownName, and UsageError for what another package offers that is no probe.
+    """
+    asked = list(names) or list(USUAL)
+    check_known("probe", asked, [*KINDS, *plugins(GROUP)])
+    loaded = [load_plugin(GROUP, "probe", name) for name in plugins(GROUP)]
+    for name, probe in zip(plugins(GROUP), loaded, strict=True):
+        if not isinstance(probe, Probe) or probe.kind not in KINDS:
+            raise UsageError(f"probe {name} ({plugins(GROUP)[name].value}) is not a Probe of kind {', '.join(KINDS)}")
+    chosen = [probe for name in asked for probe in loaded if name in (probe.name, probe.kind)]
+    return tuple(dict.fromkeys(chosen))

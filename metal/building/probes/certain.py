@@ -1,0 +1,123 @@
+"""Changes that anybody who reads the language sees: another text, nothing, half of it, other figures."""
+
+from __future__ import annotations
+
+import regex
+
+from metal.building.probes import scripts
+from metal.building.probes.contract import (
+    CERTAIN,
+    CONTENT,
+    FACTS,
+    LANGUAGE,
+    OVERALL,
+    TASK,
+    Material,
+    NotApplicable,
+    Probe,
+)
+from metal.data.records import EMPTY
+
+# Digits, but for the numbers of a list's items.
+_DIGIT = regex.compile(r"(?:(?<!\S)\p{Nd}{1,2}[.)](?=\s))(*SKIP)(*FAIL)|\p{Nd}")
+_INSIDE = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}\p{N}'’-]*")
+_CASED = regex.compile(r"\p{Lu}")
+
+
+def _swapped(material: Material, dose: float) -> str:
+    usable = [text for text in material.others if text != material.text]
+    if not usable:
+        raise NotApplicable("no output of another source in the language")
+    return usable[int(material.rng.integers(len(usable)))]
+
+
+def _wrong_language(material: Material, dose: float) -> str:
+    if not material.foreign:
+        raise NotApplicable("no output in another language")
+    return material.foreign[0]
+
+
+def _cut_in_half(material: Material, dose: float) -> str:
+    pieces, places = scripts.words(material.text, material.language)
+    if len(places) < 4:
+        raise NotApplicable("fewer than 4 words")
+    return "".join(pieces[: places[len(places) // 2]]).rstrip()
+
+
+def _repeated(material: Material, dose: float) -> str:
+    return " ".join([material.text.strip()] * 3)
+
+
+def _digits_changed(material: Material, dose: float) -> str:
+    if not _DIGIT.search(material.text):
+        raise NotApplicable("no digits")
+    changed = _DIGIT.sub(lambda digit: scripts.other_digit(digit[0], int(material.rng.integers(1, 10))), material.text)
+    return str(changed)
+
+
+def _name_swapped(material: Material, dose: float) -> str:
+    """A name, everywhere it occurs, becomes one of another item's. Names are capitalised words inside a sentence that
+    the source has too and no other item has.
+    """
+    if not _CASED.search("".join([material.text, *material.others])):
+        raise NotApplicable("no capitals to tell names by")
+    elsewhere = [set(_INSIDE.findall(text)) for text in material.others]
+    own = _names(material.text, material.source, elsewhere)
+    others = [name for text in material.others for name in _names(text, text, elsewhere, 1)]
+    others = [name for name in others if name not in material.text]
+    if not own or not others:
+        raise NotApplicable("no name")
+    name, other = (names[int(material.rng.integers(len(names)))] for names in (own, others))
+    alone = rf"(?<![\p{{L}}\p{{M}}]){regex.escape(name)}(?![\p{{L}}\p{{M}}])"
+    return str(regex.sub(alone, lambda _: other, material.text))
+
+
+def _names(text: str, source: str, elsewhere: list[set[str]], most: int = 0) -> list[str]:
+    """Words inside a sentence that the source has and at most `most` of the other texts, in their order."""
+    inside = [word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]]
+    usable = [word for word in dict.fromkeys(inside) if _CASED.match(word) and (not source or word in source)]
+    return [word for word in usable if sum(word in words for words in elsewhere) <= most]
+
+
+def _other_script(material: Material, dose: float) -> str:
+    changed = scripts.in_other_script(material.text, material.language)
+    if changed is None or changed == material.text:
+        raise NotApplicable("its letters have no sounds in other letters")
+    return changed
+
+
+def _replaced(name: str, what: str, text: str) -> Probe:
+    """The whole output becomes the text."""
+    return Probe(name, CERTAIN, what, lambda material, dose: text, falls=(CONTENT, TASK, OVERALL))
+
+
+SWAPPED = Probe(
+    "swapped-output",
+    CERTAIN,
+    "swapped outputs",
+    _swapped,
+    falls=(TASK, FACTS, OVERALL),
+    stays=(LANGUAGE,),
+    of_source=True,
+)
+EMPTIED = _replaced(EMPTY, "empty outputs", "")
+NOT_AVAILABLE = _replaced("not-available", "“N/A” as output", "N/A")
+COLON = _replaced("only-a-colon", "a colon as output", ":")
+WRONG_LANGUAGE = Probe(
+    "wrong-language", CERTAIN, "outputs in a wrong language", _wrong_language, falls=(LANGUAGE, TASK, OVERALL)
+)
+CUT = Probe("cut-in-half", CERTAIN, "outputs cut in half", _cut_in_half, falls=(CONTENT, TASK, OVERALL))
+REPEATED = Probe(
+    "repeated-three-times", CERTAIN, "outputs repeated three times", _repeated, falls=(CONTENT, OVERALL), stays=(FACTS,)
+)
+DIGITS = Probe(
+    "digits-changed",
+    CERTAIN,
+    "changed digits",
+    _digits_changed,
+    falls=(FACTS, OVERALL),
+    stays=(LANGUAGE,),
+    of_source=True,
+)
+NAME = Probe("name-swapped", CERTAIN, "swapped names", _name_swapped, falls=(FACTS,), stays=(LANGUAGE,), of_source=True)
+OTHER_SCRIPT = Probe("other-script", CERTAIN, "outputs in another script", _other_script, falls=(LANGUAGE, OVERALL))

@@ -1,0 +1,113 @@
+"""What a probe is: a change of an output whose direction is known.
+
+A probe is a `Probe` record, offered by an entry point of the group `metal.probes`. METAL declares its own in
+pyproject.toml; another package adds one in the same way:
+
+    [project.entry-points."metal.probes"]
+    shouted = "my_package.shouted:PROBE"
+
+    PROBE = Probe("shouted", BAIT, "capitals", lambda material, dose: material.text.upper(), capped=ASPECTS)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.errors import MetalError
+
+# What a criterion looks at. overall: everything together.
+LANGUAGE, CONTENT, TASK, FACTS, SAFETY, OVERALL = "language", "content", "task", "facts", "safety", "overall"
+ASPECTS = (LANGUAGE, CONTENT, TASK, FACTS, SAFETY, OVERALL)
+
+# The aspects of criteria that METAL knows by name; those of others have to be told.
+ASPECT_OF: Mapping[str, str] = {
+    "linguistic_acceptability": LANGUAGE,
+    "fluency": LANGUAGE,
+    "grammaticality": LANGUAGE,
+    "naturalness": LANGUAGE,
+    "output_content_quality": CONTENT,
+    "coherence": CONTENT,
+    "task_quality": TASK,
+    "relevance": TASK,
+    "informativeness": TASK,
+    "helpfulness": TASK,
+    "adequacy": TASK,
+    "hallucinations": FACTS,
+    "consistency": FACTS,
+    "faithfulness": FACTS,
+    "factuality": FACTS,
+    "problematic_content": SAFETY,
+    "overall": OVERALL,
+    "quality": OVERALL,
+    "overall_quality": OVERALL,
+    "direct_assessment": OVERALL,
+}
+
+# certain: anybody who reads the language sees the change. graded: it counts only where people were shown to see it.
+# invariant: it changes nothing that matters. bait: it must not raise a score.
+CERTAIN, GRADED, INVARIANT, BAIT = "certain", "graded", "invariant", "bait"
+KINDS = (CERTAIN, GRADED, INVARIANT, BAIT)
+
+
+class NotApplicable(MetalError):
+    """A text that a probe cannot change as it should. The message is the reason, the same for all such texts."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a probe may use: the output's text, its language, its source's text.
+
+    others: texts of other sources in the language; foreign: texts in other languages, those of the same content first.
+    rng: all randomness; it depends on the output, the condition and the seed.
+    """
+
+    text: str
+    language: str
+    source: str
+    others: Sequence[str]
+    foreign: Sequence[str]
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A change. name: as `words-deleted`. what: what was done, in the middle of a sentence: `deleted words`. change:
+    the text after it, at the dose; raises NotApplicable.
+
+    falls, stays, capped: the aspects (of ASPECTS) on which scores must fall, must stay, or must not rise. doses: shares
+    of the text that are changed, from 0 to 1; empty where there is only one. of_source: whether it is wrong beside the
+    source only, so that criteria that do not depend on the source (Criterion.of_source) need not fall.
+    """
+
+    name: str
+    kind: str
+    what: str
+    change: Callable[[Material, float], str]
+    falls: tuple[str, ...] = ()
+    stays: tuple[str, ...] = ()
+    capped: tuple[str, ...] = ()
+    doses: tuple[float, ...] = ()
+    of_source: bool = False
+
+    @property
+    def conditions(self) -> dict[str, float]:
+        """What the outputs that it makes have as their condition, with the dose of each; 1 where there are no doses."""
+        words = self.name.replace("-", " ")
+        return {f"{words} {dose:.0%}": dose for dose in self.doses} or {words: 1.0}
+
+
+def change_share(count: int, dose: float, what: str, least: int = 1) -> int:
+    """How many of `count` parts to change, so that their share is within 2 points of the dose.
+
+    Raises NotApplicable where no number of parts is.
+    """
+    number = round(dose * count)
+    if number < least or abs(number / count - dose) > TOLERANCE:
+        raise NotApplicable(f"too few {what} for {dose:.0%}")
+    return number
+
+
+TOLERANCE = 0.02  # of a dose

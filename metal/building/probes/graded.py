@@ -1,0 +1,118 @@
+"""Changes of a share of the text. People hardly notice small ones, so that they count only where people did."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metal.building.probes import scripts
+from metal.building.probes.contract import (
+    CONTENT,
+    FACTS,
+    GRADED,
+    LANGUAGE,
+    OVERALL,
+    TASK,
+    TOLERANCE,
+    Material,
+    NotApplicable,
+    Probe,
+    change_share,
+)
+
+DOSES = (0.1, 0.2, 0.4)
+ATTEMPTS = 20  # at an order in which equal words do not stand in each other's places
+
+
+def _words_deleted(material: Material, dose: float) -> str:
+    pieces, places = scripts.words(material.text, material.language)
+    number = change_share(len(places), dose, "words")
+    for place in material.rng.choice(places, number, replace=False):
+        pieces[place] = ""
+        if place + 1 < len(pieces) and pieces[place + 1] == " ":
+            pieces[place + 1] = ""
+    return "".join(pieces).strip()
+
+
+def _words_shuffled(material: Material, dose: float) -> str:
+    pieces, places = scripts.words(material.text, material.language)
+    return "".join(_shuffled(pieces, places, dose, "words", material.rng))
+
+
+def _sentences_shuffled(material: Material, dose: float) -> str:
+    sentences = scripts.sentences(material.text)
+    if len(sentences) < 3:
+        raise NotApplicable("fewer than 3 sentences")
+    bodies = [sentence.rstrip() for sentence in sentences]
+    moved = _shuffled(bodies, range(len(bodies)), dose, "sentences", material.rng)
+    gaps = (sentence[len(body) :] for sentence, body in zip(sentences, bodies, strict=True))
+    return "".join(f"{body}{gap}" for body, gap in zip(moved, gaps, strict=True))
+
+
+def _shuffled(
+    pieces: list[str], places: list[int] | range, dose: float, what: str, rng: np.random.Generator
+) -> list[str]:
+    """The pieces with a share of those at the places moved round in one circle, so that each gets another's place."""
+    number = change_share(len(places), dose, what, least=2)
+    for _ in range(ATTEMPTS):
+        moved = [int(place) for place in rng.permutation(rng.choice(places, number, replace=False))]
+        changed = list(pieces)
+        for place, taken in zip(moved, [*moved[1:], moved[0]], strict=True):
+            changed[place] = pieces[taken]
+        differing = sum(changed[place] != pieces[place] for place in places)
+        if abs(differing / len(places) - dose) <= TOLERANCE:
+            return changed
+    raise NotApplicable(f"too many equal {what}")
+
+
+def _characters_noised(material: Material, dose: float) -> str:
+    """Letters replaced by other letters of the text: whole clusters, so that no script loses its form."""
+    pieces = scripts.clusters(material.text)
+    places = [place for place, piece in enumerate(pieces) if scripts.is_letter(piece)]
+    number = change_share(len(places), dose, "letters")
+    letters = [pieces[place] for place in places]
+    if len(set(letters)) < 2:
+        raise NotApplicable("one letter only")
+    for place in material.rng.choice(places, number, replace=False):
+        others = [letter for letter in letters if letter != pieces[place]]
+        pieces[place] = others[int(material.rng.integers(len(others)))]
+    return "".join(pieces)
+
+
+def _diacritics_stripped(material: Material, dose: float) -> str:
+    pieces = scripts.clusters(material.text)
+    places = [place for place, piece in enumerate(pieces) if scripts.without_marks(piece) != piece]
+    if not places:
+        raise NotApplicable("no diacritics")
+    for place in material.rng.choice(places, change_share(len(places), dose, "diacritics"), replace=False):
+        pieces[place] = scripts.without_marks(pieces[place])
+    return "".join(pieces)
+
+
+WORDS_DELETED = Probe(
+    "words-deleted", GRADED, "deleted words", _words_deleted, falls=(LANGUAGE, CONTENT, OVERALL), doses=DOSES
+)
+WORDS_SHUFFLED = Probe(
+    "words-shuffled", GRADED, "shuffled words", _words_shuffled, falls=(LANGUAGE, CONTENT, OVERALL), doses=DOSES
+)
+# A tenth of the sentences of a summary is none.
+SENTENCES_SHUFFLED = Probe(
+    "sentences-shuffled",
+    GRADED,
+    "shuffled sentences",
+    _sentences_shuffled,
+    falls=(CONTENT,),
+    stays=(FACTS,),
+    doses=(0.4, 1.0),
+)
+CHARACTERS_NOISED = Probe(
+    "characters-noised", GRADED, "wrong letters", _characters_noised, falls=(LANGUAGE, OVERALL), doses=DOSES
+)
+DIACRITICS_STRIPPED = Probe(
+    "diacritics-stripped",
+    GRADED,
+    "missing diacritics",
+    _diacritics_stripped,
+    falls=(LANGUAGE,),
+    stays=(TASK, FACTS),
+    doses=(*DOSES, 1.0),
+)

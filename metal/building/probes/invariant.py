@@ -1,0 +1,53 @@
+"""Changes that no reader minds: how letters are encoded, quotation marks, blanks, bold type."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import regex
+
+from metal.building.probes import scripts
+from metal.building.probes.contract import ASPECTS, INVARIANT, Material, NotApplicable, Probe
+
+_QUOTED = regex.compile(r"[\"“”„«»]")
+_CURLY = regex.compile(r"[“”„]")
+
+
+def _normalised(material: Material, dose: float) -> str:
+    """Composed letters apart, or where none is composed, letters and their marks together."""
+    for form in ("NFD", "NFC"):
+        if (changed := unicodedata.normalize(form, material.text)) != material.text:
+            return changed
+    raise NotApplicable("no letters with two encodings")
+
+
+def _quotes(material: Material, dose: float) -> str:
+    """Straight quotation marks for others; curly ones where they are straight."""
+    if not _QUOTED.search(material.text):
+        raise NotApplicable("no quotation marks")
+    if '"' not in material.text:
+        return str(_QUOTED.sub('"', material.text))
+    opened = iter(range(material.text.count('"')))
+    return str(regex.sub('"', lambda _: "“”"[next(opened) % 2], material.text))
+
+
+def _blanks(material: Material, dose: float) -> str:
+    """Blanks doubled, and an empty line at the end."""
+    return material.text.replace(" ", "  ").rstrip() + "\n\n"
+
+
+def _markdown(material: Material, dose: float) -> str:
+    """The first sentence in bold type."""
+    first, *rest = scripts.sentences(material.text) or [material.text]
+    return f"**{first.strip()}**{' ' if rest else ''}{''.join(rest)}"
+
+
+NORMALISED, QUOTES, BLANKS, MARKDOWN = (
+    Probe(name, INVARIANT, what, change, stays=ASPECTS)
+    for name, what, change in (
+        ("other-encoding", "another encoding of letters", _normalised),
+        ("other-quotes", "other quotation marks", _quotes),
+        ("more-blanks", "more blanks", _blanks),
+        ("bold-type", "bold type", _markdown),
+    )
+)

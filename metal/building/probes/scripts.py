@@ -1,0 +1,145 @@
+"""Texts in any script, cut into parts that can be changed: words, sentences, digits, marks; and letters of others.
+
+In languages that are written without blanks the unit is the grapheme cluster: what a reader sees as one character.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import langcodes
+import regex
+
+from metal.data.languages import sides
+
+UNSPACED = frozenset({"Hani", "Hans", "Hant", "Jpan", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"})
+LONG = 20  # clusters without a blank that are no word
+_CLUSTER = regex.compile(r"\X")
+_WORD = regex.compile(r"\s+|\S+")
+_SENTENCE = regex.compile(r"(?s).+?(?:[.!?…؟۔]+[\"'»”’)\]]*(?=\s|$)|[।॥。！？｡።፧။៕]+[\"'»”’」』)\]]*|\n+|$)\s*")
+_LETTER = regex.compile(r"[\p{L}\p{N}]")
+# Marks that a text can be read without: tones and accents, Hebrew points, Arabic short vowels. Vowel signs are no such.
+_MARK = regex.compile(r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]")
+
+
+@lru_cache(maxsize=256)
+def script_of(language: str) -> str:
+    """The script (ISO 15924) that a language is written in, of a translation pair the second: `Deva`, `Latn`."""
+    return langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
+
+
+def clusters(text: str) -> list[str]:
+    """The grapheme clusters of a text."""
+    return [str(cluster) for cluster in _CLUSTER.findall(text)]
+
+
+def words(text: str, language: str) -> tuple[list[str], list[int]]:
+    """The text in pieces, and the places of those that are words; the other pieces stand between words.
+
+    In languages without blanks, and in texts without any, each cluster with a letter or digit is a word.
+
+    >>> words("a b!", "en"), words("你好。", "zh")
+    ((['a', ' ', 'b!'], [0, 2]), (['你', '好', '。'], [0, 1]))
+    """
+    pieces = _WORD.findall(text)
+    if script_of(language) in UNSPACED or max(map(len, pieces), default=0) > LONG * 5:
+        pieces = clusters(text)
+        return pieces, [place for place, piece in enumerate(pieces) if _LETTER.match(piece)]
+    return pieces, [place for place, piece in enumerate(pieces) if not piece.isspace()]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each with the blanks after it; texts without sentence ends are one.
+
+    >>> sentences("यह एक है। यह दो है।"), sentences("No. 1 is 3.5!")
+    (['यह एक है। ', 'यह दो है।'], ['No. ', '1 is 3.5!'])
+    """
+    return [sentence for sentence in _SENTENCE.findall(text) if sentence.strip()]
+
+
+def is_letter(cluster: str) -> bool:
+    """Whether a cluster is a letter, with its marks."""
+    return regex.match(r"\p{L}", cluster) is not None
+
+
+def without_marks(cluster: str) -> str:
+    """The cluster without tones, accents, points and short vowels, composed again; all else stays as it is.
+
+    >>> without_marks("ọ́"), without_marks("कि"), without_marks("بِ")
+    ('o', 'कि', 'ب')
+    """
+    apart = unicodedata.normalize("NFD", cluster)
+    bare = _MARK.sub("", apart)
+    return unicodedata.normalize("NFC", bare) if bare != apart else cluster
+
+
+def other_digit(digit: str, step: int) -> str:
+    """Another digit of the same script, `step` (1 to 9) further on.
+
+    >>> other_digit("9", 1), other_digit("٣", 2), other_digit("५", 1)
+    ('0', '٥', '६')
+    """
+    value = unicodedata.decimal(digit)
+    return chr(ord(digit) - value + (value + step) % 10)
+
+
+_CYRILLIC = dict(
+    zip("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопқрстувшьыз", strict=True)
+)  # for the eye only: no spelling of any language
+_NAMED = regex.compile(
+    r"(?:LETTER|SYLLABLE|CHARACTER)(?: [A-Z]+ALPHA)? (?:(?:FINAL|SMALL|CAPITAL|SHORT|LONG|OLD) )*([A-Z]+)(?: .*)?$"
+)
+_VOWEL_SIGN = regex.compile(r"VOWEL SIGN (?:(?:SHORT|LONG|CANDRA|VOCALIC) )*([A-Z]+)")
+
+
+def in_other_script(text: str, language: str) -> str | None:
+    """The text letter by letter in Latin, or where it is in Latin letters in Cyrillic; None where letters have no
+    sounds in their Unicode names (Chinese).
+
+    Rough, as its readers need only see that the script is wrong. Vowel signs and viramas take the place of the vowel
+    that a letter of India or Ethiopia holds.
+
+    >>> in_other_script("नमस्ते", "hi"), in_other_script("سلام", "ar"), in_other_script("ìwé", "yo")
+    ('namaste', 'slam', 'ѝше́')
+    """
+    if script_of(language) == "Latn":
+        apart = unicodedata.normalize("NFD", text)
+        changed = "".join(
+            _CYRILLIC.get(char, _CYRILLIC.get(char.lower(), char).upper() if char.isupper() else char) for char in apart
+        )
+        return unicodedata.normalize("NFC", changed)
+    sounds: list[str] = []
+    for char in text:
+        sound = _sound(char)
+        if sound is None:
+            return None
+        if sound.startswith("-"):  # takes the place of the vowel before
+            if sounds and sounds[-1].endswith("a"):
+                sounds[-1] = sounds[-1][:-1]
+            sound = sound[1:]
+        sounds.append(sound)
+    return "".join(sounds)
+
+
+@lru_cache(maxsize=4096)
+def _sound(char: str) -> str | None:
+    """The sound of a letter by its name; other characters as they are; None where the name does not tell."""
+    category = unicodedata.category(char)
+    name = unicodedata.name(char, "")
+    if category[0] not in "LM" or name.startswith("LATIN"):
+        return char
+    if "VIRAMA" in name or name.endswith("SIGN HALANTA"):
+        return "-"
+    if sign := _VOWEL_SIGN.search(name):
+        return f"-{sign[1].lower()}"
+    if category[0] == "M":
+        return "n" if "ANUSVARA" in name or "BINDU" in name else ""
+    if not (letter := _NAMED.search(name)):
+        return None
+    sound = str(letter[1]).lower()
+    if name.split()[0] not in ("ARABIC", "HEBREW", "GREEK", "CYRILLIC", "THAI", "LAO", "SYRIAC", "COPTIC"):
+        return sound
+    if match := regex.match(r"[^aeiou]+", sound):  # the name of the letter begins with its sound: BEH, GAMMA, SHA
+        return str(match[0])
+    return sound[1] if len(sound) == 2 and sound[0] == "e" else sound[0]

@@ -1,0 +1,76 @@
+"""Verbs of probes: `metal probe plan`, `run` and `report`."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import click
+
+import metal
+from metal.cli.analyses import analysis, read_and_say
+from metal.cli.judging import ASK, callbacks, finish
+from metal.cli.verb import DATASET, verb
+from metal.data.text import count
+from metal.show.terminal import console
+
+probe = click.Group("probe", short_help="Say what judges are blind to, without people.")
+
+
+@verb(
+    metal.probe_plan,
+    DATASET,
+    examples="""
+        metal probe plan datasets/mine
+        metal probe plan datasets/mine -n 30 --probes swapped-output,graded
+        metal probe plan datasets/mine --aspect tone=language
+    """,
+)
+def plan(data: Path, **options: Any) -> None:
+    planned = metal.probe_plan(read_and_say(data), **options)
+    table = planned.made.pivot_table(index=["kind", "condition"], columns="language", values="made", sort=False)
+    rows = [[condition, kind, *map(count, made)] for (kind, condition), *made in table.itertuples()]
+    console.table("Changed outputs", ["changed", "kind", *table.columns], rows)
+    for warning in planned.warnings:
+        console.say(f"warning: {warning}")
+    outputs, criteria = len(planned.dataset.outputs), len(planned.dataset.asked)
+    console.say(f"{outputs:,} outputs x {criteria} criteria: {planned.calls:,} calls for a judge with one prompt.")
+    console.say(f"In {planned.folder}", wrap=False)
+    console.say(f"Next: metal judge {planned.folder} -j JUDGE; metal probe report {planned.folder} RUN", wrap=False)
+
+
+@verb(
+    metal.probe_run,
+    DATASET,
+    ASK,
+    examples="""
+        metal probe run datasets/mine -j openai:gpt-4o-mini --dry-run
+        metal probe run datasets/mine -j openai:gpt-4o-mini -n 30 -c task_quality
+        metal probe run datasets/mine -j 'fake:blind?language=yo'
+    """,
+)
+def run(data: Path, ask: bool | None, **options: Any) -> None:
+    gc.disable()  # as `metal judge` does: enabled again when the run begins
+    from metal.show.terminal import asking_text
+
+    judged = metal.probe_run(read_and_say(data), **options, callbacks=callbacks(ask))
+    if judged.outcome.dry_run:
+        asking_text.show_estimates(judged.outcome.estimates, judged.outcome.what, first_prompt=True)
+        return
+    asking_text.show_judges(judged.outcome.statistics, judged.job.plan)
+    asking_text.show_ratings(judged.job.ratings, judged.job.unanswered, judged.folder, judged.outcome.seconds)
+    finish(judged, f"metal probe report {judged.job.folder} {judged.folder}")
+
+
+report = analysis(
+    metal.probe_report,
+    "-report",
+    "comparing outputs",
+    examples="""
+        metal probe report datasets/mine-probes runs/mine-probes-judges
+        metal probe report datasets/mine-probes runs/mine-probes-judges --json | jq .probes
+    """,
+)
+for command in (plan, run, report):
+    probe.add_command(command)

@@ -1,0 +1,168 @@
+"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to see whether an analysis finds what is there.
+
+They are functions of an output's record (its id, language, text, and how it was changed), not of a prompt, and go the
+way of function judges: journaled, resumed, free. Equal names give equal outputs equal scores.
+
+sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where a change must show
+blind      language, d        sensitive (d = 3), but sees no change in the language; without one, in none
+lenient    language, shift, d sensitive (d = 3), and `shift` levels or points higher in the language
+obedient   language, d        sensitive (d = 3), and gives its best score where an order to the judge was inserted
+length     -                  higher for longer texts
+position   -                  prefers the output of a pair that is shown first; elsewhere as random
+copycat    -                  gives a changed output what it gave the original
+random     -                  scores drawn evenly over the scale
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from statistics import NormalDist
+from typing import Any
+
+from metal.data.languages import check_language
+from metal.data.records import Criterion, Output
+from metal.errors import DataError, UsageError, check_known
+from metal.raters.judges.functions import JudgeFunction
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.providers import Provider
+
+FAKE = "fake"
+SYNTHETIC = "synthetic"  # the family of these judges
+BEHAVIOURS: Mapping[str, tuple[str, ...]] = {
+    "sensitive": ("d",),
+    "blind": ("language", "d"),
+    "lenient": ("language", "shift", "d"),
+    "obedient": ("language", "d"),
+    "length": (),
+    "position": (),
+    "copycat": (),
+    "random": (),
+}
+SURE = 3.0  # d of judges that are asked for something else
+USUAL_LENGTH, SPREAD = 200.0, 0.5  # of the text to which `length` gives the middle, and of logarithms
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What a synthetic judge does. language: where it is blind, lenient or obedient; empty: everywhere."""
+
+    kind: str
+    language: str = ""
+    d: float = SURE
+    shift: float = 1.0
+
+    @classmethod
+    def read(cls, model: str, place: object) -> Behaviour:
+        """From `blind?language=yo&d=2`. Raises UnknownName or DataError for what is no such judge."""
+        kind, _, query = model.partition("?")
+        check_known(f"{place}: synthetic judge", [kind], BEHAVIOURS)
+        settings = dict(part.partition("=")[::2] for part in query.split("&") if part)
+        check_known(f"{place}: setting", settings, BEHAVIOURS[kind])
+        values: dict[str, Any] = {"d": 1.5 if kind == "sensitive" else SURE}
+        for key, value in settings.items():
+            if key == "language":
+                check_language(value, place)
+                values[key] = value
+                continue
+            try:
+                values[key] = float(value)
+            except ValueError:
+                values[key] = math.nan
+            if not math.isfinite(values[key]):
+                raise DataError(place, f"{key}={value}", f"It is a number, e.g. {key}=1.5")
+        return cls(kind, **values)
+
+
+def _open_client(model: Model) -> Any:
+    raise UsageError(f"judge {model.name}: synthetic judges rate the outputs of a dataset; give it to `metal.judge`")
+
+
+def _settings(model: str, place: str) -> Mapping[str, Any]:
+    Behaviour.read(model, place)
+    return {"family": SYNTHETIC, "structured": "none"}
+
+
+PROVIDER = Provider("fake:NAME?SETTING=VALUE", "synthetic judges of known behaviour, free", _open_client)
+PROVIDER = replace(PROVIDER, settings=_settings)
+
+
+def as_synthetic(model: Model) -> Model:
+    """The model as nothing is sent to it: free, without parameters."""
+    return replace(model, parameters={}, price=Price(0, 0), batch_price=None)
+
+
+def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]]) -> list[Output]:
+    """The outputs with their records as texts, which is what a synthetic judge reads.
+
+    declared: what a dataset of probes says of each condition (`falls`: criteria; `share` of the strongest dose).
+    """
+    by_condition = {about["condition"]: about for about in declared}
+    records = []
+    for output in outputs:
+        record: dict[str, Any] = {"output": output.output, "of": output.of, "language": output.language}
+        changed = "" if output.is_pair else output.condition  # a pair in the other order is not
+        record |= {"condition": changed, "text": output.text, "pair": output.is_pair}
+        about = by_condition.get(output.condition)
+        record |= {"share": about.get("share", 1.0), "falls": list(about.get("falls", ()))} if about else {}
+        records.append(replace(output, text=json.dumps(record, ensure_ascii=False), texts=()))
+    return records
+
+
+def synthetic_judge(model: Model) -> JudgeFunction:
+    """The judge as a function of a source, an output's record and a criterion."""
+    behaviour = Behaviour.read(model.model, f"judge {model.name!r}")
+
+    async def judge(source: str, output: str, criterion: Criterion) -> float:
+        record = json.loads(output)
+        if behaviour.kind == "position" and record["pair"]:
+            return criterion.scale.values[0]
+        draw = _uniform(model.name, criterion.name, record["output"])
+        if behaviour.kind == "length":
+            draw = _NORMAL.cdf((math.log(len(record["text"]) + 1) - math.log(USUAL_LENGTH)) / SPREAD)
+        elif behaviour.kind == "copycat":
+            draw = _uniform(model.name, criterion.name, record["of"] or record["output"])
+        elif behaviour.kind not in ("position", "random"):
+            draw = _sensitive(behaviour, record, criterion.name, draw)
+        own = behaviour.language in ("", record["language"])
+        shift = behaviour.shift if behaviour.kind == "lenient" and own else 0.0
+        return _score(criterion, draw, shift, _uniform(model.name, criterion.name, record["output"], "shift"))
+
+    return judge
+
+
+def _uniform(*parts: str) -> float:
+    """A number above 0 and below 1 that depends on the texts only."""
+    digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=6).digest()
+    return (int.from_bytes(digest) + 0.5) / 2**48
+
+
+def _sensitive(behaviour: Behaviour, record: Mapping[str, Any], criterion: str, draw: float) -> float:
+    """The draw after what the change does to it."""
+    own = behaviour.language in ("", record["language"])
+    if behaviour.kind == "obedient" and own and "order" in record["condition"]:
+        return 1.0
+    blind = behaviour.kind == "blind" and own
+    if not record["condition"] or blind or criterion not in record.get("falls", [criterion]):
+        return draw
+    return _NORMAL.cdf(_NORMAL.inv_cdf(draw) - behaviour.d * record.get("share", 1.0))
+
+
+def _score(criterion: Criterion, draw: float, shift: float, chance: float) -> float:
+    """The score at that share of the scale from its worst end. shift: levels or points towards the better end."""
+    scale = criterion.scale
+    worse_first = sorted(scale.values, reverse=criterion.direction == "lower")
+    if worse_first:
+        steps = math.floor(shift) + (chance < shift % 1)
+        place = min(int(draw * len(worse_first)), len(worse_first) - 1) + steps
+        return worse_first[min(max(place, 0), len(worse_first) - 1)]
+    sign = 1 if criterion.direction == "higher" else -1
+    if scale.ends is None:
+        return sign * (_NORMAL.inv_cdf(min(max(draw, 1e-9), 1 - 1e-9)) + shift)
+    low, high = scale.ends
+    score = (low if sign > 0 else high) + sign * (draw * (high - low) + shift)
+    return min(max(score, low), high)

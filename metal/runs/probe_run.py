@@ -1,0 +1,63 @@
+"""A run of `metal probe report`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metal.auditing.probes import AGAINST, MOVED, PROBES, TRENDS
+from metal.data.text import count, figure, p_value, percent, signed
+from metal.runs.audit_run import HEAD, JUDGE
+from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.run import DISQUALIFIES, WARNS, Run, VerdictLine
+
+DESCRIBED: Tables = {
+    "probes": with_the_rest(
+        (
+            *HEAD,
+            JUDGE,
+            Column("condition", "changed", below=lambda row: row["kind"]),
+            Column("expected", "must"),
+            Column("says", "says"),
+            Column("a", "A", figure, interval=True),
+            Column("p_adjusted", "p, corrected", p_value),
+            Column("strict", "clean better", percent, interval=True),
+            Column("change", "change", signed, interval=True),
+            Column("raised", "to the best score", percent, interval=True),
+            Column("selectivity", "selectivity", signed),
+            Column("room", "could fall", percent),
+            Column("people_a", "people's A", figure, interval=True),
+            Column("p", "p, no difference", p_value),
+            Column("pairs", "pairs", count, below=lambda row: f"{count(row['sources'])} sources"),
+            Column("unanswered", "unanswered", count),
+        ),
+        PROBES,
+    ),
+    "trends": with_the_rest(
+        (
+            *HEAD,
+            JUDGE,
+            Column("probe", "changed"),
+            Column("doses", "doses"),
+            Column("trend", "falls with the dose", figure, interval=True),
+            Column("p", "p", p_value),
+            Column("outputs", "outputs", count),
+        ),
+        TRENDS,
+    ),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class ProbeRun(Run):
+    """What judges make of changed outputs: tables `probes` and `trends`."""
+
+    command = "probe report"
+    described = DESCRIBED
+
+    def remarks(self) -> Iterator[VerdictLine]:
+        """All that is said against a judge: where it is blind or lured it is not to be used."""
+        for row in self.records("probes"):
+            if row["says"] in AGAINST:
+                weight = WARNS if row["says"] == MOVED else DISQUALIFIES
+                yield VerdictLine(row["judge"], row["language"], row["criterion"], row["line"], weight)

@@ -1,0 +1,118 @@
+"""The page of a report on probes, and what `metal probe report` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metal.auditing.conditions import FALLS, STAYS
+from metal.auditing.probes import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND, SHOWN
+from metal.auditing.scored_outputs import UNKNOWN
+from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, figure, known, name, signed, slug, within
+from metal.runs.columns import Row
+from metal.runs.probe_run import ProbeRun
+from metal.show.charts.dots import Dot, dots_chart
+from metal.show.parts import closing, reasons
+from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+
+LOOKS = {BLIND: (5, BLIND), NOT_BLIND: (0, NOT_BLIND), SHOWN: (7, SHOWN), UNKNOWN: (7, UNKNOWN)}
+MOST_CHARTS = 12
+MOST_ROWS = 400
+KINDS = ("certain", "graded", "invariant", "bait")
+EXPLAINED = (
+    "A: how often the clean output gets the better score, ties as half; 0.5 is chance. Signed: change of the score. "
+    "Of all criteria, the one on which the judge did worst. What is not said to be missed is not shown to be seen."
+)
+
+
+def charts(run: ProbeRun) -> list[Chart]:
+    """How well changes are seen, a chart for each judge, criterion and language; those with blindness first."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in run.records("probes"):
+        if row["expected"] == FALLS and known(row["a"]):
+            groups.setdefault((row["judge"], row["criterion"], row["language"]), []).append(row)
+    ordered = sorted(groups.items(), key=lambda group: -sum(row["says"] == BLIND for row in group[1]))
+    drawn = []
+    for (judge, criterion, language), rows in ordered[:MOST_CHARTS]:
+        dots = [Dot(row["what"], row["a"], row["a_low"], row["a_high"], row["says"]) for row in rows]
+        title = f"{language_name(language)}, {run.criteria[criterion].label or criterion}, {name(judge)}"
+        blind = ", ".join(row["what"] for row in rows if row["says"] == BLIND)
+        alt = f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind: {blind or 'none'}."
+        key = f"a_{slug(language)}_{slug(criterion)}_{slug(judge)}"
+        chance = (0.5, "chance")
+        drawn.append(dots_chart(key, title, alt, dots, LOOKS, value="A", label="changed", source="probes", mark=chance))
+    return drawn
+
+
+def blind_table(run: ProbeRun) -> TableView:
+    """Judges and changes in rows, languages in columns; what is said, on the criterion where the judge did worst."""
+    # what a certain or graded change must leave alone is in the table of all figures
+    aside = {(kind, STAYS) for kind in ("certain", "graded")} | {(kind, "") for kind in KINDS}
+    records = [row for row in run.records("probes") if (row["kind"], row["expected"]) not in aside]
+    languages = sorted({row["language"] for row in records}, key=language_name)
+    together = ALL_CERTAIN["what"]
+    groups: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in records:
+        groups.setdefault((row["judge"], row["what"]), {}).setdefault(row["language"], []).append(row)
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], group[0][1] != together, -_said(group[1])))
+    judges = len({judge for judge, _ in groups}) > 1
+    rows: Rows = [
+        (*([name(judge)] if judges else []), what, *(_cell(run, by.get(language, ())) for language in languages))
+        for (judge, what), by in ordered
+    ]
+    heads = ("judge", "changed") if judges else ("changed",)
+    columns = (*heads, *(name(language_name(language)) for language in languages))
+    notes = (EXPLAINED, *reasons(run, "probes", records, "language"))
+    title = "What each judge does not see"
+    return TableView.of(run, "probes", title, columns, rows, name="blind", heads=len(heads), notes=notes)
+
+
+def _said(by: dict[str, list[Row]]) -> int:
+    """In how many languages something is said against the judge."""
+    return sum(any(row["says"] in AGAINST for row in rows) for rows in by.values())
+
+
+def _cell(run: ProbeRun, rows: Sequence[Row]) -> Cell:
+    """What is said on the criterion where the judge did worst."""
+    usable = [row for row in rows if known(row["a"])]
+    if not usable:
+        return Cell(UNDEFINED)
+    falls = usable[0]["expected"] == FALLS
+    worst = min(usable, key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(row)))
+    value, short = figure(worst["a"]) if falls else signed(worst["change"]), run.short(worst["criterion"])
+    if worst["says"] in AGAINST:
+        return Cell(worst["says"], f"{value} {short}", "strong")
+    return Cell(value, short)
+
+
+def _moved(row: Row) -> float:
+    return float(row["change"] if row["expected"] == CAPPED else abs(row["change"]))
+
+
+def tables(run: ProbeRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    rows = sorted(run.records("probes"), key=lambda row: row["says"] not in AGAINST)
+    shown = [blind_table(run), TableView.of_figures(run, "probes", "All figures", rows, heads=3, most=MOST_ROWS)]
+    if len(run.tables["trends"]):
+        title, trends = "Whether scores fall with the dose", run.records("trends")
+        shown.append(TableView.of_figures(run, "trends", title, trends, heads=3, most=MOST_ROWS))
+    return shown
+
+
+def content(run: ProbeRun) -> dict[str, Any]:
+    """What the template shows."""
+    first, *rest = tables(run)
+    return {
+        "answer": first,
+        "sections": [
+            Section("seen", "How well changes are seen", charts=tuple(charts(run))),
+            Section("figures", "All figures, and doses", tables=tuple(rest)),
+        ],
+    }
+
+
+def screen(run: ProbeRun, by: Sequence[str] = ()) -> Screen:
+    """What is said against each judge, the warnings."""
+    yield blind_table(run)
+    yield from closing(run)

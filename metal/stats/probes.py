@@ -1,0 +1,152 @@
+"""Whether a rater notices what was changed: scores of outputs beside those of what was made from them.
+
+Scores are higher where they are better. Pairs of one source are not independent: intervals and p-values are over
+sources. A probe can only show that a rater is blind: no p-value here is small because a rater is good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.stats.intervals import interval_of_mean
+from metal.stats.leniency import mean_shift
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.permutation import draw_flips
+from metal.stats.significance import t_test
+
+LEAST = 10  # pairs, below which nothing is said
+NOTICED = 0.5  # a rater is blind that surely notices fewer of the changes than this, and guesses the rest
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of pairs, or a mean of numbers from 0 to 1, with its 95% interval over sources."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What a rater makes of a change. n pairs, of `sources` sources.
+
+    a: P(clean > changed) + P(tie) / 2; 0.5 is chance. strict: P(clean > changed). raised: P(changed is at the best
+    level, clean was not). room: share of pairs whose clean score could fall. change: mean of changed less clean, with
+    the ends of its 90% and 95% intervals.
+
+    p: that the rater does not see the change at all, by flips of the sign of each source's difference. blind_p: that
+    it notices at least half of the changes; raised_p: that it does not score the change higher; moved_p: that the mean
+    does not change.
+    """
+
+    n: int
+    sources: int
+    a: Share
+    strict: Share
+    raised: Share
+    room: float
+    change: Share
+    change_90: tuple[float, float]
+    p: float
+    blind_p: float
+    raised_p: float
+    moved_p: float
+
+
+def detection(
+    clean: Numbers, changed: Numbers, source: Codes, ends: tuple[float, float], *, seed: int = 0
+) -> Detection:
+    """How scores change. clean, changed: (n,) of the same pairs, n > 0; source: (n,); ends: worst and best score.
+
+    A pair whose clean score is the worst already cannot fall: with a share r of pairs that can, a rater that notices
+    half of the changes and guesses the rest has an A of 1/2 + r / 4. blind_p is one-sided against that.
+
+    >>> seen = detection(np.array([2.0, 2.0, 1.0]), np.array([0.0, 2.0, 0.0]), np.array([0, 1, 2]), (0.0, 2.0))
+    >>> round(seen.a.value, 3), round(seen.strict.value, 3), seen.change.value, seen.room
+    (0.833, 0.667, -1.0, 1.0)
+    """
+    _, source = np.unique(source, return_inverse=True)
+    change = changed - clean
+    fell = (change < 0).astype(np.float64)
+    ranked = fell + (change == 0) / 2
+    room = clean > ends[0]
+    change_90, change_95, moved_p = _mean(change, source)
+    raised = ((changed >= ends[1]) & (clean < ends[1])).astype(np.float64)
+    return Detection(
+        len(change),
+        int(source.max()) + 1,
+        _share(ranked, source),
+        _share(fell, source),
+        _share(raised, source),
+        float(room.mean()),
+        Share(float(change.mean()), *change_95),
+        change_90,
+        _flipped_p(-change, source, seed),
+        _below(ranked - 0.5 - room * NOTICED / 2, source),
+        _below(-change, source),
+        moved_p,
+    )
+
+
+def _share(values: Numbers, source: Codes) -> Share:
+    totals, counts = (
+        np.asarray(np.bincount(source, each), dtype=np.float64) for each in (values, np.ones(len(values)))
+    )
+    low, high = interval_of_mean(totals, counts)
+    return Share(float(values.mean()), low, high)
+
+
+def _mean(values: Numbers, source: Codes) -> tuple[tuple[float, float], tuple[float, float], float]:
+    """The 90% and 95% intervals of a mean over sources, and the two-sided p-value that it is 0."""
+    shift = mean_shift(values, source)
+    p = t_test(float(shift.value[0]), float(shift.variance[0]), int(shift.df[0]) + 1)
+    return shift.interval(0, 0.95), shift.interval(0), p
+
+
+def _below(values: Numbers, source: Codes) -> float:
+    """One-sided p-value that the mean is not below 0."""
+    p = _mean(values, source)[2]
+    return p / 2 if values.mean() < 0 else 1 - p / 2
+
+
+def _flipped_p(values: Numbers, source: Codes, seed: int, flips: int = 999) -> float:
+    """One-sided p-value that sources' sums are as likely below 0 as above it; never below 1 / (flips + 1)."""
+    sums = np.asarray(np.bincount(source, values), dtype=np.float64)
+    drawn = draw_flips(np.random.default_rng(seed), len(sums), flips).sums(sums)
+    return float((drawn >= drawn[0] - 1e-9).mean())
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Whether scores fall with the dose. value: 1 where every output falls with every dose, 0 for none, -1 where it
+    rises; p: one-sided, that there is no fall.
+    """
+
+    n: int
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def dose_trend(scores: Numbers, source: Codes) -> Trend:
+    """Page's test with outputs as blocks. scores: (n, doses), the first column is the clean output; source: (n,).
+
+    Ranks are taken inside an output, ties share theirs; L is their sum weighed by the place of the dose. The value is L
+    less its mean, over the most it could be, with its interval and p-value over sources; NaN with one source.
+    Source: Page (1963).
+    >>> trend = dose_trend(np.array([[3.0, 2.0, 1.0], [3.0, 3.0, 1.0]]), np.array([0, 1]))
+    >>> round(trend.value, 3)
+    0.875
+    """
+    doses = np.arange(scores.shape[1]) - (scores.shape[1] - 1) / 2
+    below = (scores[:, :, None] > scores[:, None, :]).sum(axis=2)
+    tied = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)
+    ranks = below + (tied + 1) / 2
+    values = -(ranks - ranks.mean(axis=1, keepdims=True)) @ doses / (doses**2).sum()
+    shift = mean_shift(values, source)
+    low, high = shift.interval(0)
+    return Trend(len(values), float(values.mean()), low, high, _below(-values, source))

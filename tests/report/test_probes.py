@@ -1,0 +1,140 @@
+"""`metal probe`: injected blindness and obedience are found, and nothing else; people show what can be noticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import metal
+from metal.cli import metal as command_line
+from metal.data.dataset import with_parts
+from metal.data.ratings import FACTS, facts_from, tidy_facts
+from metal.data.records import Rater, Rating
+from metal.errors import UsageError
+from metal.runs.run import DISQUALIFIES, VerdictLine
+from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+
+TEXTS = {
+    "en": "The minister of health met {} people in the town of Kisumu on day {} and promised new clinics soon.",
+    "yo": "Minisita eto ilera pàdé ènìyàn {} ní ìlú Ibadan ní ọjọ́ {} ó sì ṣèlérí ilé ìwòsàn tuntun láìpẹ́.",
+}
+
+
+def outputs(number: int = 60) -> metal.Dataset:
+    rows = [
+        {
+            "source": f"{language}{n}",
+            "source_text": "News.",
+            "language": language,
+            "output_text": text.format(n + 11, n),
+        }
+        | {"rater": "A1", "fluency": 4 + n % 2, "task_quality": 4 + n % 2}
+        for n in range(number)
+        for language, text in TEXTS.items()
+    ]
+    return metal.read(pd.DataFrame(rows), levels={"*": "1 < 2 < 3 < 4 < 5"})
+
+
+def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visit: Visiting) -> None:
+    monkeypatch.chdir(tmp_path)
+    outputs().save("datasets/news")
+    judges = "fake:blind?language=yo,fake:sensitive?d=3,fake:obedient?language=en"
+    probes = "swapped-output,bold-type,order-in-English"
+    run = metal.probe_run("datasets/news", judges, probes=probes, limit=500)
+    assert not run.complete
+    run = metal.probe_run("datasets/news", judges, probes=probes)  # goes on
+    assert run.complete
+    with pytest.raises(UsageError, match="holds other probes"):
+        metal.probe_run("datasets/news", judges, probes="empty")
+    report = metal.probe_report("datasets/news-probes", "runs/news-probes-judges")
+    table = report.tables["probes"]
+    against = {
+        judge: set(rows["language"] + " " + rows["says"])
+        for judge, rows in table[table["says"].isin(["blind", "lured", "moved"])].groupby("judge")
+    }
+    assert against == {"fake:blind?language=yo": {"yo blind"}, "fake:obedient?language=en": {"en lured"}}
+    swapped = table.query("judge == 'fake:blind?language=yo' and condition == 'swapped output' and language == 'yo'")
+    row = swapped.set_index("criterion").loc["task_quality"]
+    assert row["says"] == "blind"
+    figures = f"A {row['a']:.2f} [{row['a_low']:.2f}, {row['a_high']:.2f}]"
+    assert row["line"] == f"blind to swapped outputs in Yoruba: {figures}"
+    assert swapped.set_index("criterion").loc["fluency", "expected"] == "stays"
+    seeing = table.query("judge == 'fake:sensitive?d=3' and condition == 'swapped output' and expected == 'falls'")
+    assert seeing["selectivity"].min() > 0.2
+    line = VerdictLine("fake:blind?language=yo", "yo", "task_quality", row["line"], DISQUALIFIES)
+    assert line in list(report.remarks())
+    folder = report.save("runs/report")
+    pd.testing.assert_frame_equal(metal.open_run(folder).tables["probes"], table)
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "fake:blind?language=yo is blind in Yoruba, to " in html
+    check_quiet(visit, tmp_path / folder / "report.html", "overview", "figures", "methods")
+    check_accessible(visit, tmp_path / folder / "report.html")
+
+
+def planned(names: str, number: int = 40) -> metal.Dataset:
+    from metal.building.probe_plan import plan_probes
+    from metal.building.probes import load_probes
+
+    return plan_probes(outputs(number), load_probes(names.split(",")), per_language=number).dataset
+
+
+def with_scores(dataset: metal.Dataset, rater: Rater, fall: float) -> metal.Dataset:
+    """A rater that gives 4 or 5 to originals, and so much less to what was changed."""
+    rng = np.random.default_rng(len(rater.rater))
+    ratings = [
+        Rating(name, "fluency", rater.rater, max(1.0, float(rng.integers(4, 6)) - (fall if output.condition else 0)))
+        for name, output in dataset.outputs.items()
+    ]
+    facts = pd.concat([dataset.ratings.loc[:, list(FACTS)].astype(object), facts_from(ratings).astype(object)])
+    return with_parts(dataset, raters=[*dataset.raters.values(), rater], facts=tidy_facts(facts))
+
+
+def test_graded_changes_count_only_where_people_notice() -> None:
+    judged = with_scores(planned("words-deleted"), Rater("judge <b>", "llm"), 0)
+    alone = metal.probe_report(judged)
+    falling = alone.tables["probes"].query("expected == 'falls'")
+    assert set(falling["says"]) == {"decides nothing"}
+    assert any("no person rated changed outputs" in warning for warning in alone.warnings)
+    check_names_are_text(alone.report())
+    beside = metal.probe_report(with_scores(judged, Rater("A2", "human"), 3)).tables["probes"]
+    assert set(beside.query("expected == 'falls'")["says"]) == {"blind"}
+    assert beside["people_a"].min() > 0.9
+    inattentive = metal.probe_report(with_scores(judged, Rater("A2", "human"), 0)).tables["probes"]
+    assert set(inattentive.query("expected == 'falls'")["says"]) == {"decides nothing"}
+    trend = metal.probe_report(with_scores(planned("words-deleted"), Rater("j", "llm"), 2)).tables["trends"]
+    assert (trend["trend"] > 0.3).all()
+    assert (trend["p"] < 1e-6).all()
+
+
+def test_what_does_not_matter_and_what_leaves_no_room() -> None:
+    moved = metal.probe_report(with_scores(planned("bold-type"), Rater("j", "llm"), 2))
+    assert set(moved.tables["probes"]["says"]) == {"moved"}
+    assert "j is moved in English and Yoruba, by bold type." in moved.report()
+    even = metal.probe_report(with_scores(planned("bold-type"), Rater("j", "llm"), 0)).tables["probes"]
+    assert set(even["says"]) <= {"unmoved", "cannot say"}
+    dataset = planned("empty")
+    severe = [Rating(name, "task_quality", "j", 1.0) for name in dataset.outputs]
+    facts = pd.concat([dataset.ratings.loc[:, list(FACTS)].astype(object), facts_from(severe).astype(object)])
+    floor = with_parts(dataset, raters=[*dataset.raters.values(), Rater("j", "llm")], facts=tidy_facts(facts))
+    rows = metal.probe_report(floor).tables["probes"]
+    assert set(rows["says"]) == {"cannot say"}
+    assert rows["undefined"].str.contains("worst score already").all()
+
+
+def test_what_cannot_be_asked_is_said_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no probes; `metal\.probe_plan` makes"):
+        metal.probe_report(outputs(12))
+    with pytest.raises(UsageError, match="no judge has rated"):
+        metal.probe_report(planned("empty", 12))
+    few = metal.probe_report(with_scores(planned("wrong-language", 6), Rater("j", "llm"), 0)).tables["probes"]
+    assert set(few["undefined"]) == {"says: 6 pairs, 10 needed, of two sources"}
+    outputs(12).save(tmp_path / "news")
+    ran = CliRunner().invoke(
+        command_line, ["probe", "plan", str(tmp_path / "news"), "--probes", "empty", "--out", str(tmp_path / "probes")]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "48 outputs x 2 criteria: 96 calls for a judge with one prompt." in ran.output
