@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from metal.api.datasets import describe as describe
     from metal.api.datasets import export as export
     from metal.api.demo import demo as demo
+    from metal.api.design_labels import design_labels as design_labels
     from metal.api.diff import diff as diff
     from metal.api.drift_result import Diff as Diff
     from metal.api.drift_result import Gate as Gate
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from metal.api.report import report as report
     from metal.api.results import Audit as Audit
     from metal.api.sample import sample as sample
+    from metal.api.sample_labels import sample_labels as sample_labels
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score

@@ -73,6 +73,7 @@ def annotate_export(
             rare=True,
         ),
     ] = None,
+    drawn: Annotated[bool, Option("Only outputs of the sources that `metal.sample_labels` drew.")] = False,
     prompt_folders: PromptFolders = (),
     seed: Seed = 0,
     force: Force = False,
@@ -128,12 +129,13 @@ def annotate_export(
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
     from metal.data.files import check_new, new_folder
     from metal.genie.gold_questions import SIDES, side_of
-    from metal.genie.leaderboard.output_scores import sources_chosen
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
     from metal.running.judging import prompt_folders as folders_of_prompts
     from metal.runs.parts import manifest
 
     forms.check_form(to)
+    if drawn and sample is not None:
+        raise UsageError("`drawn` and `sample` both choose sources; give one of them")
     dataset = Path(data)
     notes: list[str] = []
 
@@ -160,7 +162,7 @@ def annotate_export(
             languages=names(languages),
             only=Path(only) if only else None,
             generators=chosen,
-            sources=None if sample is None else sources_chosen(loaded.sources.values(), sample, seed),
+            sources=None if sample is None and not drawn else _sources(loaded, dataset, sample, seed),
             say=note,
         )
         outputs = with_references(loaded, dataset, to_rate, shown, note)
@@ -199,6 +201,7 @@ def annotate_export(
         settings |= {"test_questions": test_questions} if questions else {}
         settings |= {"generators": list(chosen)} if chosen else {}
         settings |= {"sample": sample} if sample else {}
+        settings |= {"drawn": True} if drawn else {}
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
         about = tomli_w.dumps(manifest("annotate", loaded, [dataset], settings).to_dict())
         if added:
@@ -212,6 +215,17 @@ def annotate_export(
                 write_questions(dataset, questions)
             note_given(dataset, assignments, to, seed, key)
     return HandedOut(dataset, folder, to, tuple(assignments), questions, added, tuple(notes))
+
+
+def _sources(dataset: Dataset, folder: Path, sample: int | None, seed: int) -> frozenset[str]:
+    """The sources of the sample, or without one those that were drawn for labels."""
+    from metal.building.store import read_drawn
+    from metal.genie.leaderboard.output_scores import sources_chosen
+
+    chosen = read_drawn(folder) if sample is None else sources_chosen(dataset.sources.values(), sample, seed)
+    if not chosen:
+        raise UsageError(f"{folder} has no drawn sources; `metal.sample_labels` draws some")
+    return frozenset(chosen)
 
 
 def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import Judges, Languages, Names, Option, Progress, Seed, documented, names, no_progress
@@ -89,6 +90,8 @@ def correct(
     asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
     warnings = (*made.warnings, *_doubts(dataset, chosen, drawn, made.tables["corrected"]))
     about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
+    if drawn:
+        about["labelled"] = f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
     took_part = sorted({*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]})
     signed = signature_line({"metal": __version__, **about})
     manifest = inputs.manifest("correct", dataset, asked, took_part, signed).to_dict()

@@ -199,6 +199,9 @@ def compare(
     ] = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
+    corrected: Annotated[
+        str, Option("Also people's means corrected by this judge's ratings, as `metal.correct` gives them.")
+    ] = "",
     exclude_noisy: ExcludeNoisy = "",
     resamples: Resamples = 2000,
     seed: Seed = 0,
@@ -207,7 +210,8 @@ def compare(
 
     Only sources count for which every compared generator has an output that the rater scored: the means of
     different sources must not be compared. Fewer `generators` usually share more sources. `ratings` are run
-    folders whose ratings are added.
+    folders whose ratings are added. With `corrected` people need to have rated some of the sources only: the judge
+    that rated all stands in for them elsewhere, and is corrected by where they differ.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
 
@@ -216,14 +220,19 @@ def compare(
     for a name that does not occur, UsageError with fewer than two generators.
     """
     from metal.auditing.paper_tables import compare as compared
+    from metal.building.store import read_drawn
 
-    dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
+    inputs = load(data, ratings)
+    dataset, warnings = inputs.without_noisy(exclude_noisy)
+    drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
     table = compared(
         dataset,
         generators=names(generators),
         raters=names(raters),
         criteria=names(criteria),
         languages=names(languages),
+        corrected=corrected,
+        drawn=drawn,
         resamples=resamples,
         seed=seed,
     )

@@ -103,7 +103,7 @@ def corrected(
             if test_set:
                 classes += class_rows(cell, judge, generators)
             elif cell.criterion.scale.measure != "nominal" or cell.criterion.scale.ends:
-                chances = _chances(dataset, cell, labels, settings.seed, drawn)
+                chances = chances_of(dataset, cell, drawn, labels, settings.seed)
                 by_generator = source_means(cell, judge, generators, chances)
                 of_judge, between = _compared(cell, judge, by_generator, settings.seed, tested=not labels)
                 rows += of_judge
@@ -123,8 +123,8 @@ def corrected(
     return CorrectedTables(tables, tuple(warnings))
 
 
-def _chances(
-    dataset: Dataset, cell: AuditCell, labels: int, seed: int, drawn: Mapping[str, float] | None
+def chances_of(
+    dataset: Dataset, cell: AuditCell, drawn: Mapping[str, float] | None, labels: int = 0, seed: int = 0
 ) -> Numbers | None:
     """(items,) the probability that people were asked about the source, NaN where they were not; None without a draw
     in the language, where every label counts alike."""

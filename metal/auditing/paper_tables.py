@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import AuditCell
+from metal.auditing.corrected_compared import corrected_rows
 from metal.auditing.figures import columns
+from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.records import Estimate
 from metal.data.text import MINUS, figure, signature_line
@@ -89,12 +91,15 @@ def compare(
     raters: Sequence[str] = (),
     criteria: Sequence[str] = (),
     languages: Sequence[str] = (),
+    corrected: str = "",
+    drawn: Mapping[str, float] | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """One row for each language, criterion, rater and generator: the mean score with its 95% interval (METAL Table 4).
 
-    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an output.
+    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an output. corrected: a
+    judge by whose ratings people's means are corrected, in rows of their own (`corrected_rows`; drawn: as there).
 
     A source counts only if every compared generator has an output for it that this rater scored; `sources` is the
     number of these sources. Where there is none, the mean is undefined, and `undefined` says why.
@@ -119,6 +124,9 @@ def compare(
     rows = [
         row for rater in raters for row in _mean_rows(table[table["by"] == rater], rater, generators, ends, bootstrap)
     ]
+    if corrected:
+        settings = AuditSettings((corrected,), tuple(criteria), tuple(languages), seed=seed)
+        rows += corrected_rows(dataset, settings, generators, drawn)
     order = {name: place for place, name in enumerate(dataset.criteria)}
     rows.sort(key=lambda row: (row["language"], order[row["criterion"]]))
     for row in rows:

@@ -237,18 +237,32 @@ leaderboard = analysis(
     """,
 )
 
-design = analysis(
-    metal.design,
-    "-design",
-    "simulating",
-    more="""
-        The run folder gets report.html with charts, tables/ as CSV, JSON and Parquet, and run.toml.
-    """,
-    examples="""
-        metal design datasets/pariksha -l hi -c task_quality
-        metal design datasets/news runs/news-judges --width 0.1 --pay 0.5 --seconds 60
-        metal design datasets/cnndm --reference group=crowd -k 1,3,5 --json | jq .needs
-    """,
+design = WithDefault(
+    default=analysis(
+        metal.design,
+        "-design",
+        "simulating",
+        more="""
+            The run folder gets report.html with charts, tables/ as CSV, JSON and Parquet, and run.toml.
+        """,
+        examples="""
+            metal design datasets/pariksha -l hi -c task_quality
+            metal design datasets/news runs/news-judges --width 0.1 --pay 0.5 --seconds 60
+            metal design datasets/cnndm --reference group=crowd -k 1,3,5 --json | jq .needs
+            metal design labels datasets/mlqe
+        """,
+    )
+)
+design.add_command(
+    analysis(
+        metal.design_labels,
+        "-labels",
+        "planning",
+        examples="""
+            metal design labels datasets/mlqe --half-width 0.03
+            metal design labels datasets/mlqe --budget 500 --pay 0.2 --judge-price 0.002
+        """,
+    )
 )
 
 

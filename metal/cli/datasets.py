@@ -15,7 +15,7 @@ import metal
 from metal.api.sample import PICTURE
 from metal.cli.analyses import read_and_say, run_folder
 from metal.cli.printing import print_json, show_table, warn_at_once
-from metal.cli.verb import AS_JSON, FORCE, PATH, verb
+from metal.cli.verb import AS_JSON, FORCE, PATH, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.errors import UsageError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 @verb(
     metal.sample,
+    name="sample",
     more="""
         \b
         SOURCE is one of
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
           --columns text=article --columns summary=highlights --out datasets/cnn
     """,
 )
-def sample(out: Path, **options: Any) -> None:
+def passages(out: Path, **options: Any) -> None:
     with console.counts("passages") as advance:
         sampled = metal.sample(out=out, **options, progress=advance)
     table = sampled.table
@@ -55,6 +56,32 @@ def sample(out: Path, **options: Any) -> None:
     console.say(f"In {out}; the picture is {out / PICTURE}", wrap=False)
     console.warn(sampled.warnings)
     console.say(f"Next: metal generate {out} --model openai:gpt-4o", wrap=False)
+
+
+@verb(
+    metal.sample_labels,
+    AS_JSON,
+    short_help="Draw the sources that people should rate.",
+    examples="""
+        metal sample labels datasets/mine --labels 100
+        metal sample labels datasets/mine runs/mine-judges --labels 100 --judge openai:gpt-4o/simple
+    """,
+)
+def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    drawn = metal.sample_labels(data, *ratings, **options)
+    warn_at_once(drawn.warnings)
+    if as_json:
+        print_json(drawn.table)
+        return
+    table = drawn.table.rename(columns={"language": ""}).round(3)
+    show_table("Sources that people should rate", table)
+    where = shlex.quote(str(data))
+    console.say(f"Kept in {drawn.file}; metal correct uses it", wrap=False)
+    console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)
+
+
+sample = WithDefault(default=passages)
+sample.add_command(labels)
 
 
 @verb(
@@ -282,8 +309,8 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
         console.table(f"{language} {criterion}: mean score [95% interval] (shared sources)", columns, rows)
     undefined = int(table["mean"].isna().sum())
     if undefined:
-        why = "no source is shared by all compared generators"
-        console.say(f"- : {why} ({undefined} figures); name fewer --generators")
+        why = "; ".join(dict.fromkeys(table.loc[table["mean"].isna(), "undefined"]))
+        console.say(f"- : {why} ({undefined} figures); fewer --generators share more sources")
 
 
 def _mean(row: dict[Any, Any]) -> str:

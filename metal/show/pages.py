@@ -143,6 +143,7 @@ KINDS = {
     "design": Kind("metal.show.design", "design study", "design.html"),
     "diff": Kind("metal.show.drift", "judges before and after", "sections.html"),
     "gate": Kind("metal.show.drift", "gate for judges", "sections.html"),
+    "design labels": Kind("metal.show.labels", "plan of labels", "sections.html"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "probe report": Kind("metal.show.probe", "what judges are blind to", "sections.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),

@@ -115,3 +115,21 @@ def test_bad_words_for_the_choice() -> None:
         metal.correct(read(scores()), labelled="chance")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no drawn sources"):
         metal.correct(bundled("datasets/mlqe"), labelled="drawn")
+
+
+def test_generators_side_by_side_by_corrected_means() -> None:
+    table = metal.compare(read(scores()), corrected="gpt-4", resamples=100).table
+    by = {(row["rater"], row["generator"]): row for row in table.to_dict("records")}
+    assert len(by) == 6
+    scale = metal.correct(read(scores())).tables["corrected"].set_index("generator")
+    for generator in ("g1", "g2"):
+        row = by["people by gpt-4", generator]
+        assert row["sources"] == 120
+        assert row["mean"] == pytest.approx(1 + 4 * scale.loc[generator, "corrected"])
+        assert row["mean_low"] < by["people", generator]["mean"] < row["mean_high"]
+        assert by["gpt-4", generator]["mean"] > row["mean_high"]
+    frame = scores()
+    few = frame[(frame["rater"] == "gpt-4") | frame["source"].isin([f"s{n}" for n in range(40)])]
+    table = metal.compare(read(few), corrected="gpt-4", resamples=100).table
+    reasons = table[table["rater"].str.startswith("people by")]["undefined"]
+    assert reasons.str.contains("20 needed").all()
