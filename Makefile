@@ -65,6 +65,7 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.monitor
 	$(BIN)/python -m tests.bench.consensus
 	$(BIN)/python -m tests.bench.verdicts
+	$(BIN)/python -m tests.bench.language_bias
 	$(BIN)/python -m tests.bench.coverage --times 100
 	$(BIN)/python -m tests.bench.drift
 	$(BIN)/python -m tests.bench.corrected

@@ -83,6 +83,10 @@ def merge(
     if counted_from is not None and not map_sources:
         map_sources, places = _by_position(base, incoming, counted_from)
         counted += places
+    contents = {(source.language, source.content): name for name, source in base.sources.items() if source.content}
+    for name, source in incoming.sources.items():  # a table of one language does not name it in its ids
+        if name not in base.sources and (ours := contents.get((source.language, source.content or name))):
+            map_sources.setdefault(name, ours)
     target = _targets(base, incoming, map_sources, map_generators)
     met = {name: output for name, output in target.items() if output is not None}
     unmet = [f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None]
@@ -158,6 +162,8 @@ def _targets(
     places: dict[tuple[str, str], str] = {}
     for output in base.outputs.values():
         key = (output.source, output.generator)
+        if output.of:  # made from another one
+            continue
         if key in places:
             problem = f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs one"
             raise DataError(base.card.name, problem, "Give the generators different names")

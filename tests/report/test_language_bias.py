@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import metal
 from metal.cli import metal as command_line
 from metal.errors import UsageError
+from metal.show.pages import headline
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 
@@ -104,3 +105,63 @@ def test_pariksha(reference: Path) -> None:
     table = found.tables["language_bias"].set_index("language")
     assert table["above_people"].round(2).to_dict() == {"bn": 0.46, "hi": 0.05, "kn": 0.04, "ml": 0.30, "ta": 0.39}
     assert table.loc["kn", "says"] == "leans"
+
+
+def test_one_id_in_several_languages_is_one_content_wherever_it_is_read(tmp_path: Path) -> None:
+    rows = [{"id": f"q{content}", "lang": language} for content in range(15) for language in ("en", "es")]
+    wide = pd.DataFrame(rows).assign(A1=[0, 1, 2] * 10, **{"gpt-4": [2, 1, 0] * 10})
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    contents = [f"q{content}" for content in range(15)]
+    for data in (wide, tmp_path / "wide.csv", wide.melt(["id", "lang"], var_name="rater", value_name="score")):
+        dataset = metal.read(data, levels={"*": "0<1<2"})
+        assert sorted({source.content for source in dataset.sources.values()}) == sorted(contents)
+        assert set(metal.bias_language(dataset).tables["language_bias"]["by"]) == {"the same contents"}
+    dataset.save(tmp_path / "data")
+    spanish = wide[wide["lang"] == "es"][["id", "lang"]].assign(rater="B1", score=1)
+    joined = metal.read(spanish, into=tmp_path / "data")  # a table of one language
+    assert joined.ratings.query("rater == 'B1'")["language"].tolist() == ["es"] * 15
+
+
+def test_people_s_own_lean_is_asked_for_by_name() -> None:
+    people = metal.read(
+        pd.DataFrame(
+            [
+                {"source": f"q{content}", "language": language, "rater": f"{language}-1", "score": score}
+                for content in range(20)
+                for language, score in (("en", content % 2), ("es", content % 2), ("eu", 0))
+            ]
+        ),
+        kinds={"*": "human"},
+        levels={"*": "0<1"},
+    )
+    with pytest.raises(UsageError, match='`judges="people"`'):
+        metal.bias_language(people)
+    bias = metal.bias_language(people, judges="people")
+    table = bias.tables["language_bias"].set_index("language")
+    assert table["mean"].to_dict() == {"en": 0.5, "es": 0.5, "eu": 0}
+    assert table.loc["eu", "lean"] == pytest.approx(-1 / 3)
+    assert headline(bias).startswith("People's scores are highest in English (+0.17) and lowest in Basque (−0.33) on ")
+
+
+def test_nothing_to_compare_by_is_refused_and_low_reliability_is_said() -> None:
+    rng = np.random.default_rng(2)
+    judged = [
+        {"source": f"{language}{place}", "language": language, "rater": "gpt-4", "score": int(rng.integers(3))}
+        for language in ("en", "es")
+        for place in range(30)
+    ]
+    with pytest.raises(UsageError, match="nothing makes these languages comparable"):
+        metal.bias_language(pd.DataFrame(judged))
+    noise = [{**row, "rater": rater, "score": int(rng.integers(3))} for row in judged for rater in ("A1", "A2")]
+    warnings = metal.bias_language(pd.DataFrame(judged + noise)).warnings
+    assert any("people's reliability is below 0.3 in en" in line and "ask more people" in line for line in warnings)
+
+
+@pytest.mark.reference
+def test_the_gap_of_truthfulqa_multi(reference: Path) -> None:
+    """The truthful share on the same questions, as published, by the first person of each language."""
+    people = "rater=" + ",".join(f"{code}-annotator1" for code in ("en", "es", "eu", "ca", "gl"))
+    data = reference / "truthfulqa-multi" / "ratings.csv"
+    table = metal.bias_language(data, judges="people", criteria="truthfulness", reference=people).tables
+    shares = table["language_bias"].set_index("language")["mean"]
+    assert shares.to_numpy() == pytest.approx([0.635, 0.608, 0.657, 0.495, 0.602], abs=0.001)
