@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from metal.api.judging import judge_cancel as judge_cancel
     from metal.api.monitor import monitor as monitor
     from metal.api.monitor import monitor_simulate as monitor_simulate
+    from metal.api.passport import passport as passport
     from metal.api.probes import probe_plan as probe_plan
     from metal.api.probes import probe_report as probe_report
     from metal.api.probes import probe_run as probe_run

@@ -38,7 +38,8 @@ class Declared:
 
     anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it that the judge has to
     equal, and its hash. repeats: how often the judge was asked there at least; least: anchors a language at least.
-    expected: parts of the judge's signature that may change.
+    expected: parts of the judge's signature that may change. passport: a file of `metal.passport` that has to
+    allow the judges: model, prompt, version that answered, what it was tested on, expiry.
     """
 
     baseline: Path
@@ -51,6 +52,7 @@ class Declared:
     repeats: int = 2
     least: int = LEAST
     expected: tuple[str, ...] = ()
+    passport: Path | None = None
     margins: Margins = field(default_factory=Margins)
 
     @classmethod
@@ -68,6 +70,10 @@ class Declared:
             if not isinstance(about.get(name), str):
                 raise DataError(path, f"no {name}", f'Add a line such as {name} = "{name}"')
             about[name] = Path(os.path.normpath(path.parent / about[name]))
+        if not isinstance(about.get("passport", ""), str):
+            raise DataError(path, f"passport is {about['passport']!r}", 'Write a path, passport = "passport.json"')
+        if about.get("passport"):
+            about["passport"] = Path(os.path.normpath(path.parent / about["passport"]))
         for name in ("repeats", "least"):
             if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
                 raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
@@ -125,6 +131,7 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     from metal.api.drift_result import Gate
     from metal.api.read import folder_of
     from metal.auditing.settings import AuditSettings
+    from metal.runs.passport import ALONE, BESIDE, NEITHER, check, read_passport
 
     declared, folder = Declared.read(Path(gate)), folder_of(run)
     if folder.resolve() == declared.baseline.resolve():
@@ -134,6 +141,11 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
     made = drift(now.dataset, before.dataset, settings, declared.margins, pairs)
     _check_whole(made.tables["drift"], before, pairs, declared)
+    if declared.passport:
+        issued, rows = read_passport(declared.passport), made.tables["drift"]
+        for judge in pairs:
+            cells = rows[rows["judge"] == judge].loc[:, ["language", "criterion"]].itertuples(index=False, name=None)
+            check(issued, judge, now.dataset.raters[judge].about, cells, use=(ALONE, BESIDE, NEITHER))
     signature = made.tables["signature"]
     meant = signature["part"].isin(declared.expected) & (signature["says"] == CHANGED)
     signature.loc[meant, "says"] = EXPECTED

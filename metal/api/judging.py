@@ -75,7 +75,7 @@ OwnName = Annotated[str, Option("What a judge that is a function is called.")]
 
 
 # What may be given again with `resume`: how the run is carried out.
-FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "callbacks")
+FREE = ("dry_run", "max_cost", "limit", "reuse", "require", "concurrency", "callbacks")
 
 
 @documented
@@ -122,6 +122,9 @@ async def judge_async(
     engine: Engine = None,
     address: Address = "",
     seed: Seed = 0,
+    require: Annotated[
+        StrPath | None, Option("Refuse what this passport (see `metal.passport`) does not allow.", metavar="PASSPORT")
+    ] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
 ) -> Judging:
@@ -147,6 +150,9 @@ async def judge_async(
     are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
     their own beside the run (RUN-pairs), which `metal.audit(RUN-pairs, RUN)` takes.
 
+    `require` takes a passport: before any call, a judge, model, prompt, language or criterion that it does not allow is
+    refused, as is a passport that expired or was altered.
+
     data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge: names, or any
     function of (source, output, criterion), sync or async, that returns a score, a score and a justification, or the
     text of a reply; it is called and journaled as models are. callbacks: how progress is shown and who is asked before
@@ -161,7 +167,7 @@ async def judge_async(
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.running.asking import Terms, carry_out
     from metal.running.job import engine_of, read_request
-    from metal.running.judging import JudgeRequest, dataset_of, judge_job
+    from metal.running.judging import JudgeRequest, check_allowed, dataset_of, judge_job
 
     functions: dict[str, JudgeFunction] = {}
     if callable(judge):
@@ -214,6 +220,8 @@ async def judge_async(
         raise UsageError("`wait=False` is of batches; add `batch=True`")
     folder = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)
     job = judge_job(request, folder, inputs.dataset, concurrency=concurrency, functions=functions)
+    if require is not None:
+        check_allowed(job, Path(require))
     callbacks = callbacks or default_callbacks()
     for warning in job.warnings:
         callbacks.say(warning)

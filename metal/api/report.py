@@ -30,6 +30,7 @@ RESULTS = {
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
     "probe report": ("metal.api.probe_result", "ProbeReport"),
     "monitor": ("metal.api.monitor_result", "Monitor"),
+    "passport": ("metal.api.passport_result", "Passport"),
 }
 
 

@@ -44,6 +44,7 @@ VERBS = {
     "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
     "diff": ("metal.cli.drift:diff", "Compare judges with what they were."),
     "gate": ("metal.cli.drift:gate", "Stop where a judge is no longer what it was."),
+    "passport": ("metal.cli.passport:passport", "Say what judges may be used for, and until when."),
     "monitor": ("metal.cli.analyses:monitor", "Say which raters can be relied on."),
     "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),

@@ -27,12 +27,13 @@ from metal.raters.judges.fake import FAKE, as_synthetic, synthetic_judge, with_r
 from metal.raters.judges.functions import FunctionClient, JudgeFunction, direct_prompt, function_model
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
-from metal.raters.judges.plan import JudgingPlan, choose_outputs
+from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
+from metal.runs.passport import check, read_passport
 
 OF_TEXT = "text"  # as the language of the prompts: that of each output
 
@@ -201,6 +202,17 @@ def judge_job(
     return JudgeJob(
         request, folder, dataset, plan, connect, tuple(warnings), concurrency, baselines=baselines, questions=questions
     )
+
+
+def check_allowed(job: JudgeJob, passport: Path) -> None:
+    """Raise UsageError or DataError where a passport does not allow all that a job would ask its judges."""
+    plan, issued = job.plan, read_passport(passport)
+    cells = {(output.language, criterion) for output in plan.outputs for criterion in plan.criteria}
+    for baseline in job.baselines:
+        check(issued, baseline, {}, cells)
+    for model in plan.models:
+        for prompt in plan.prompts:
+            check(issued, rater_name(model, prompt), asked_as(model, prompt, plan.criteria), cells)
 
 
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:

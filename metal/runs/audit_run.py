@@ -231,11 +231,6 @@ class AuditRun(Run):
         more = (Column(name, statistic.title, figure, interval=True) for name, statistic in added if name in have)
         return (*super().columns(table), *more)
 
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        """What other runs say of the judges: the rows of the table `remarks`, where it is."""
-        return self.records("remarks") if "remarks" in self.tables else []
-
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:
         """The criteria with classes that were audited, in their declared order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,10 +18,10 @@ from metal.auditing.drift import (
     WORSE,
     Margins,
 )
-from metal.data.text import count, coverage, figure, p_value, percent, signed
+from metal.data.text import count, coverage, figure, interval, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import Run
+from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
 Change = partial(Column, format=signed, interval=True)
 DESCRIBED: Tables = {
@@ -78,6 +79,14 @@ class DiffRun(Run):
     def baseline(self) -> str:
         """What the judges are compared with."""
         return str(self.manifest["settings"]["baseline"])
+
+    def remarks(self) -> Iterator[VerdictLine]:
+        """Whether the judge is what it was."""
+        for row in self.records("drift"):
+            change = f"{signed(row['difference'])} {interval(row['difference_low'], row['difference_high'], signed)}"
+            line = f"{row['says']} beside {self.baseline}: agreement with people changed by {change}"
+            weight = WARNS if row["says"] in FAILED else NOTED
+            yield VerdictLine(row["judge"], row["language"], row["criterion"], line, weight)
 
     def ranked(self) -> list[dict[str, Any]]:
         """The rows, those that failed first."""

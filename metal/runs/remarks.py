@@ -24,16 +24,18 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
 
     A line bears on the verdicts of its judge, in its language and on its criterion. Left out, with a warning: lines of
     a judge that was asked otherwise in that run, and lines about what was not audited. A run of other data is named in
-    a warning and keeps its lines. run.toml lists the runs under `beside`.
+    a warning and keeps its lines. Lines that the audit has already stay. run.toml lists the runs under `beside`,
+    with the languages in which each asked about a judge, whether it has a line of it or not.
     """
     if not runs:
         return audit
     verdicts = [(row["judge"], row["language"], row["criterion"]) for row in audit.records("verdicts")]
-    rows, warnings, beside = [], list(audit.warnings), []
+    rows = [tuple(row[column] for column in REMARKS) for row in audit.lines]
+    warnings, beside = list(audit.warnings), list(audit.manifest.get("beside", ()))
     for run in runs:
         called = f"{within(run.name)} (`metal {run.command}`)"
         facts = {"run": run.name, "data": run.data["identity"], "signature": run.signature}
-        beside.append({"question": run.command, **facts, "digest": run.data["digest"]})
+        beside.append({"question": run.command, **facts, "digest": run.data["digest"], "asked": _asked(run)})
         if run.data["digest"] != audit.data["digest"]:
             warnings.append(
                 f"{called} is of other data ({run.data['identity']}, here {audit.data['identity']}): its lines are "
@@ -45,6 +47,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
             if judge in audit.raters and (changed := differing(rater.about, audit.raters[judge].about))
         }
         for judge, changed in others.items():
+            beside[-1]["asked"].pop(judge, None)
             warnings.append(f"{called}: {within(judge)} was asked with another {changed} there; its lines are left out")
         astray: list[str] = []
         for line in run.remarks():
@@ -67,6 +70,12 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
     made = {"remarks": pd.DataFrame(list(dict.fromkeys(rows)), columns=list(REMARKS))} if rows else {}
     manifest = {**audit.manifest, "beside": beside}
     return replace(audit, manifest=manifest, tables={**audit.tables, **made}, warnings=tuple(warnings))
+
+
+def _asked(run: Run) -> dict[str, list[str]]:
+    """The languages that the first table of a run has about each judge."""
+    table = run.tables[next(iter(run.described))]
+    return {str(judge): sorted(set(rows["language"])) for judge, rows in table.groupby("judge", observed=True)}
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:

@@ -165,6 +165,11 @@ class Run:
             ]
         return [row for row in self._plain[table] if all(row[column] == value for column, value in where.items())]
 
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What other runs say of its judges: the rows of the table `remarks`, where there is one."""
+        return self.records("remarks") if "remarks" in self.tables else []
+
     def columns(self, table: str) -> tuple[Column, ...]:
         """The descriptions of a table's columns."""
         return {**self.described, **self.optional}[table]

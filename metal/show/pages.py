@@ -147,6 +147,7 @@ KINDS = {
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "probe report": Kind("metal.show.probe", "what judges are blind to", "sections.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),
+    "passport": Kind("metal.show.passport", "passport of judges", "sections.html"),
 }
 
 

@@ -26,6 +26,7 @@ from metal.runs.design_run import DesignRun
 from metal.runs.drift_run import DiffRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.monitor_run import MonitorRun
+from metal.runs.passport_run import PassportRun
 from metal.runs.probe_run import ProbeRun
 from metal.runs.run import Run
 
@@ -33,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 RUNS: tuple[type[Run], ...] = (
     *(AuditRun, BiasRun, ProbeRun, CorrectRun, DiffRun),
-    *(BoardRun, MonitorRun, LeaderboardRun, DesignRun),
+    *(BoardRun, MonitorRun, LeaderboardRun, DesignRun, PassportRun),
 )
 
 

@@ -258,6 +258,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
     """A call of each public function; number: which call it is."""
     demo, out = folder / "demo", folder / "out"
     metal.judge(demo, "majority", out=folder / "judges")
+    metal.judge(demo, lambda source, output, criterion: 1, criteria="task_quality", out=folder / "function")
     metal.score(demo, "compression,copy-rate,novelty", into=True)
     metal.audit(demo, resamples=100).save(folder / "audit")
     always: dict[str, Any] = {"criteria": "task_quality", "languages": "en", "name": "always"}
@@ -313,6 +314,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "monitor": lambda n: metal.monitor(demo, resamples=100),
         "monitor_simulate": lambda n: metal.monitor_simulate(seeds=1, rounds=1, workers=10),
         "open_run": lambda n: metal.open_run(folder / "audit"),
+        "passport": lambda n: metal.passport(metal.audit(demo, folder / "function", resamples=100)),
         "prompt_list": lambda n: metal.prompt_list(),
         "prompt_show": lambda n: metal.prompt_show(criterion="task_quality"),
         "read": lambda n: metal.read(demo),

@@ -215,6 +215,27 @@ def test_another_judge_is_another_judge(anchors: Path) -> None:
     assert set(moved.tables["signature"]["says"]) == {"same", "noted"}
 
 
+def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
+    same = judge_run(Path("same"), Path("anchors"))
+    audit = metal.audit("anchors", "baseline", resamples=100)
+    metal.passport(audit).save("passport")
+    gate = Path("gate.toml")
+    gate.write_text('passport = "passport/passport.json"\n' + gate.read_text())
+    passed = metal.gate("gate.toml", same)
+    assert passed.verdict == "equivalent"
+    lines = metal.audit("anchors", same, passed, resamples=100).records("remarks")
+    assert {line["language"] for line in lines} == set(LANGUAGES)
+    assert lines[0]["line"].startswith("equivalent beside baseline: agreement with people changed by ")
+    with pytest.raises(UsageError, match="the prompt of j on overall is not the one that was audited"):
+        metal.gate("gate.toml", judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"}))
+    metal.passport(audit, date="2020-01-01").save("passport", force=True)
+    with pytest.raises(UsageError, match="expired on 2020-06-29"):
+        metal.gate("gate.toml", same)
+    gate.write_text(gate.read_text().replace('"passport/passport.json"', "3"))
+    with pytest.raises(DataError, match=r'passport is 3\. Write a path, passport = "passport\.json"'):
+        metal.gate("gate.toml", same)
+
+
 def test_what_a_gate_cannot_use(anchors: Path) -> None:
     same = judge_run(Path("same"), Path("anchors"))
     for edit, error in (

@@ -19,7 +19,7 @@ from metal.data.records import Rater, Rating
 from metal.raters.judges.call import VERDICT, Question, RunPlan
 from metal.raters.judges.journal import FAILED, REJECTED, read_line, scan
 from metal.raters.judges.models import Model, Price
-from metal.raters.judges.plan import NO_TEXT, JudgingPlan, JudgingQuestion, rater_name
+from metal.raters.judges.plan import NO_TEXT, JudgingPlan, JudgingQuestion, asked_as, rater_name
 from metal.raters.judges.prompts import Prompt
 
 FAILED_AS = "failed: "  # prefix of the reason for a call that can still be made again
@@ -213,10 +213,7 @@ class Collected:
 
     def _about(self, model: Model, prompt: Prompt) -> dict[str, Any]:
         statistics = self.index.statistics[rater_name(model, prompt)]
-        about = model.described() | {
-            "prompt": prompt.name,
-            "prompt_hash": {criterion: prompt.digest(criterion) for criterion in self.plan.criteria},
-        }
+        about = asked_as(model, prompt, self.plan.criteria)
         if prompt.language:
             english = rater_name(model, replace(prompt, language=""))
             about |= {"prompt_language": prompt.language, "translation_of": english}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -172,6 +172,12 @@ def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
     """The judge's name in the ratings: `openai:gpt-4o/simple`; `#2` is appended when it is asked a second time."""
     name = f"{model.name}/{prompt.name}" if prompt.name else model.name
     return name + (f"#{sample}" if sample > 1 else "")
+
+
+def asked_as(model: Model, prompt: Prompt, criteria: Iterable[str]) -> dict[str, Any]:
+    """How a judge is asked, as raters.jsonl keeps it: the model, its settings, the prompt and its hashes."""
+    hashes = {criterion: prompt.digest(criterion) for criterion in criteria}
+    return model.described() | {"prompt": prompt.name, "prompt_hash": hashes}
 
 
 def choose_outputs(

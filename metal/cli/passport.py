@@ -1,0 +1,52 @@
+"""`metal passport`: the passport of an audit's judges, in a run folder with its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import metal
+from metal.cli.printing import print_json
+from metal.cli.verb import AS_JSON, FORCE, VERBOSE, verb
+from metal.cli.verb import out as out_option
+from metal.data.files import check_new
+from metal.errors import UsageError
+from metal.show.terminal import console
+
+
+@verb(
+    metal.passport,
+    out_option("runs/RUN-passport"),
+    VERBOSE,
+    AS_JSON,
+    FORCE,
+    examples="""
+        metal passport runs/demo
+        metal passport runs/news runs/news-bias --days 90 --out runs/news-passport
+        metal judge datasets/more -j openai:gpt-4o --require runs/news-passport
+    """,
+)
+def passport(
+    run: Path, runs: tuple[Path, ...], out: Path | None, verbose: bool, as_json: bool, force: bool, **options: Any
+) -> None:
+    from metal.runs.parts import command_of, made_from
+    from metal.runs.passport import FILE
+    from metal.show.pages import screen
+
+    out = out or Path("runs") / f"{run.resolve().name}-passport"
+    again = command_of(out) == "passport"
+    check_new(out, force=force or again)
+    made = metal.passport(run, *runs, **options)
+    if again and not (force or made_from(out, Path(made.data["path"]))):
+        raise UsageError(f"{out} is a passport from other data; give another `out`, or `force=True` to replace it")
+    made.save(out, force=force or again)
+    if as_json:
+        print_json(made.content)
+        return
+    for part in screen(made, verbose=verbose):
+        console.show(part)
+    console.say(f"Passport: {out / FILE}", wrap=False)
+    click.echo(f"SHA-256: {made.content['sha256']}")
+    console.say(f"Report: {out / 'report.html'}", wrap=False)

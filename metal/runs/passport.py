@@ -1,0 +1,225 @@
+"""A passport: what judges may be used for, by language and criterion, and until when; a JSON file with its SHA-256.
+
+`issue` makes one of an audit, `read_passport` reads one, `check` says whether a judge may do what it is asked to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from metal import __version__
+from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.data.files import read_json
+from metal.data.languages import language_name
+from metal.data.text import first_few, known, listed, plural
+from metal.errors import DataError, UsageError, nearest
+from metal.runs.audit_run import AuditRun
+from metal.runs.remarks import IDENTITY
+from metal.runs.run import DISQUALIFIES
+
+VERSION = 1  # of the file; another one is not read
+FILE = "passport.json"
+ALONE, BESIDE, NEITHER = "alone", "beside people", "no"
+FIGURES = ("share_kept", "below_person", "above_constant")
+DIGITS = 4
+# What other runs would say of a judge, by their command.
+QUESTIONS = {
+    "bias language": "whether it leans between languages",
+    "probe report": "whether it is blind to changes for the worse",
+}
+AGAIN = "Issue it again with `metal.passport(RUN)`"
+
+
+@dataclass(frozen=True)
+class IssuedPassport:
+    """The content of a passport file, and what messages call it."""
+
+    called: str
+    content: Mapping[str, Any]
+
+
+def today() -> date:
+    """Today's date in UTC: the one place where a passport looks at the clock."""
+    return datetime.now(UTC).date()
+
+
+def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
+    """The content of the passport of an audit's judges, baselines left out.
+
+    A cell allows use ALONE where the judge is as good as a person, BESIDE people where it is informative, and NEITHER
+    elsewhere, or where a run given beside the audit disqualifies the judge. Figures are [value, low, high].
+    """
+    lines: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in audit.lines:
+        line = {key: str(row[key]) for key in ("line", "weight", "question")}
+        lines.setdefault((row["judge"], row["language"], row["criterion"]), []).append(line)
+    judges = {}
+    for judge in audit.judge_names:
+        if audit.raters[judge].kind == "baseline":
+            continue
+        about = audit.raters[judge].about
+        cells = [
+            _cell(row, lines.get((judge, row["language"], row["criterion"]), []))
+            for row in audit.records("verdicts", judge=judge)
+        ]
+        facts = {key: about[key] for key in (*IDENTITY, "versions") if about.get(key)}
+        judges[judge] = {**facts, "cells": cells, "not_tested": list(_not_tested(audit, judge, facts, cells))}
+    content = {
+        "passport": VERSION,
+        "metal": __version__,
+        "issued": issued.isoformat(),
+        "expires": (issued + timedelta(days)).isoformat(),
+        "data": {key: audit.data[key] for key in ("name", "identity", "digest")},
+        "signature": audit.signature,
+        "settings": dict(audit.manifest["settings"]),
+        "runs": [dict(run) for run in audit.manifest.get("beside", ())],
+        "judges": judges,
+    }
+    return {**content, "sha256": digest(content)}
+
+
+def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]:
+    use = {AS_GOOD: ALONE, INFORMATIVE: BESIDE}.get(row["verdict"], NEITHER)
+    if any(line["weight"] == DISQUALIFIES for line in lines):
+        use = NEITHER
+    cell = {key: row[key] for key in ("language", "criterion", "verdict")} | {"use": use}
+    for figure in FIGURES:
+        ends = (row[f"{figure}{end}"] for end in ("", "_low", "_high"))
+        cell[figure] = [round(float(value), DIGITS) if known(value) else None for value in ends]
+    return {**cell, "items": int(row["items"]), "sources": int(row["sources"])} | ({"lines": lines} if lines else {})
+
+
+def _not_tested(audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]) -> Iterator[str]:
+    """What the audit, and the runs beside it, do not say of a judge."""
+    languages = sorted({language_name(cell["language"]) for cell in cells})
+    yield f"languages other than {listed(languages)}, and other texts than these"
+    criteria = {cell["criterion"] for cell in cells}
+    if left := [audit.criterion(name) for name in audit.criteria if name not in criteria]:
+        yield f"criteria without people's ratings: {first_few(left)}"
+    if missing := len(criteria) * len(languages) - len(cells):
+        yield f"{plural(missing, 'case')} of these languages and criteria without a verdict"
+    for question, what in QUESTIONS.items():
+        runs = [run for run in audit.manifest.get("beside", ()) if run["question"] == question]
+        asked = {language for run in runs for language in run.get("asked", {}).get(judge, ())}
+        if unasked := sorted({language_name(cell["language"]) for cell in cells if cell["language"] not in asked}):
+            yield f"{what} in {listed(unasked)}: no run of metal {question} was given"
+    if not facts.get("prompt_hash"):
+        yield "how it was asked: no prompt is on record, so that no judge can be shown to be this one"
+    elif not facts.get("versions"):
+        yield "which version of the model answered: none is on record"
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """The SHA-256 of the canonical content: all but `sha256`, as ASCII JSON with sorted keys and no blanks."""
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    return sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read_passport(path: str | Path) -> IssuedPassport:
+    """The passport in a file, or in the run folder of `metal.passport`.
+
+    Raises UsageError where there is none, DataError for a file that is none, of another version, or altered.
+    """
+    path = Path(path)
+    path = path / FILE if path.is_dir() else path
+    content = read_json(path, "a passport")
+    if not isinstance(content, dict) or "passport" not in content:
+        raise DataError(path, "not a passport", "Make one with `metal.passport(RUN)`")
+    if content["passport"] != VERSION:
+        problem = f"a passport of version {content['passport']!r}, where this METAL reads {VERSION}"
+        raise DataError(path, problem, "Update METAL, or issue the passport again")
+    if content.get("sha256") != (actual := digest(content)):
+        recorded = str(content.get("sha256", ""))[:12] or "none"
+        raise DataError(
+            path, f"altered since it was issued: its SHA-256 is {recorded}, its content's {actual[:12]}", AGAIN
+        )
+    try:
+        for key in ("issued", "expires"):
+            date.fromisoformat(content[key])
+        cells = [cell for record in content["judges"].values() for cell in record["cells"]]
+        missing = [key for key in ("language", "criterion", "verdict", "use") if not all(key in cell for cell in cells)]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(path, f"a passport without its parts ({type(error).__name__}: {error})", AGAIN) from None
+    if missing:
+        raise DataError(path, f"a passport with a cell without {missing[0]!r}", AGAIN)
+    return IssuedPassport(str(path), content)
+
+
+def check(
+    passport: IssuedPassport,
+    judge: str,
+    about: Mapping[str, Any],
+    cells: Iterable[tuple[str, str]],
+    *,
+    use: tuple[str, ...] = (ALONE,),
+    on: date | None = None,
+) -> None:
+    """Raise UsageError, in a line, for the first thing that the passport does not allow a judge.
+
+    judge: its name in the ratings. about: how it is asked, as raters.jsonl keeps it (model, parameters, prompt and
+    prompt_hash by criterion, ...; of one that has answered, versions). cells: (language, criterion) that it is to rate.
+    use: what is enough there. on: the day; today if None. Before a call is made, nothing more can be known: which
+    version of the model answers is seen afterwards.
+    """
+    content, called = passport.content, passport.called
+    day = (on or today()).isoformat()
+    if not content["issued"] <= day < content["expires"]:
+        late = (
+            f"expired on {content['expires']}" if day >= content["expires"] else f"valid from {content['issued']} only"
+        )
+        raise UsageError(f"{called}: {late} (today is {day}); audit the judges again and issue another")
+    if judge not in content["judges"]:
+        raise UsageError(f"{called}: judge {judge!r} is not in it; {nearest(judge, list(content['judges']))}")
+    record, cells = content["judges"][judge], sorted(set(cells))
+    _check_same(called, judge, record, json.loads(json.dumps(dict(about), default=str)), {name for _, name in cells})
+    uses = {(cell["language"], cell["criterion"]): cell for cell in record["cells"]}
+    denied = [cell for cell in cells if cell not in uses or uses[cell]["use"] not in use]
+    if denied:
+        language, criterion = denied[0]
+        cell = uses.get(denied[0], {})
+        against = next((line["line"] for line in cell.get("lines", ()) if line["weight"] == DISQUALIFIES), "")
+        why = against or cell.get("verdict", "not tested")
+        more = f" (and {plural(len(denied) - 1, 'more case')})" if len(denied) > 1 else ""
+        remedy = "leave that out with `languages` and `criteria`"
+        if cell.get("use") == BESIDE:
+            remedy += ", or rate it without `require` and correct the scores by people (`metal.correct`)"
+        raise UsageError(f"{called}: {judge} is not allowed on {criterion} in {language}: {why}{more}; {remedy}")
+
+
+def _check_same(
+    called: str, judge: str, record: Mapping[str, Any], about: Mapping[str, Any], criteria: Iterable[str]
+) -> None:
+    """Raise UsageError where a judge is not the one that was audited."""
+    if not record.get("prompt_hash"):
+        raise UsageError(
+            f"{called}: no prompt of {judge} is on record, so that no judge can be shown to be this one; audit a run "
+            "of `metal.judge` and issue another"
+        )
+    for key in IDENTITY:
+        if key != "prompt_hash" and (record.get(key) or None) != (about.get(key) or None):
+            raise UsageError(
+                f"{called}: {judge} has {key} {_short(about.get(key))}, audited was {_short(record.get(key))}; ask it "
+                "as it was asked then, or audit it as it is now"
+            )
+    hashes, current = record["prompt_hash"], about.get("prompt_hash") or {}
+    if changed := sorted(name for name in criteria if hashes.get(name, current.get(name)) != current.get(name)):
+        raise UsageError(
+            f"{called}: the prompt of {judge} on {first_few(changed)} is not the one that was audited; restore it, or "
+            "audit the judge as it is now"
+        )
+    # A version is the model's own name, then perhaps a fingerprint of the machine that answered.
+    audited, since = ([name.split()[0] for name in of.get("versions") or ()] for of in (record, about))
+    if audited and (others := [name for name in since if name not in audited]):
+        raise UsageError(
+            f"{called}: {judge} answered as {first_few(others)}, audited was {first_few(audited)}; audit it again"
+        )
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if value else "none"

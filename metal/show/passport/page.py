@@ -1,0 +1,102 @@
+"""The page of a passport, and what `metal passport` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, interval, known, name, percent
+from metal.runs.columns import Row
+from metal.runs.passport import ALONE, BESIDE
+from metal.runs.passport_run import PassportRun
+from metal.show.audit.judges import FURTHER
+from metal.show.parts import closing
+from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+
+MOST_ROWS = 300
+MOST_JUDGES = 12  # on the first screen
+EXPLAINED = (
+    "Alone: as good as a person. Beside people: informative, with scores corrected by people. Below: what it keeps of "
+    "what a person knows, with its 95% interval."
+)
+
+
+def charts(run: PassportRun) -> list[Chart]:
+    """None: the tables say it."""
+    return []
+
+
+def uses_table(run: PassportRun, most: int = MOST_JUDGES) -> TableView:
+    """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used nowhere left out.
+
+    most: judges. Of one judge, whose name is the title's, rows and columns may change places.
+    """
+    rows = run.records("uses")
+    used = [judge for judge in run.judge_names if any(row["use"] in (ALONE, BESIDE) for row in _of(rows, judge))]
+    used = used[:most] or run.judge_names[:1]
+    several = len(used) > 1
+    languages = sorted({row["language"] for row in rows}, key=language_name)
+    shown: Rows = []
+    for judge in used:
+        by_criterion: dict[str, dict[str, Row]] = {}
+        for row in _of(rows, judge):
+            by_criterion.setdefault(row["criterion"], {})[row["language"]] = row
+        for criterion, by_language in by_criterion.items():
+            cells = (_cell(by_language.get(language)) for language in languages)
+            shown.append((*([name(judge)] if several else ()), run.criterion(criterion), *cells))
+    notes = [EXPLAINED]
+    if left := len(run.judge_names) - len(used):
+        notes.append(f"{left} of {len(run.judge_names)} judges are not in this table; all figures are in the passport.")
+    columns = (*(["judge"] if several else ()), "", *(name(language_name(language)) for language in languages))
+    title = "What they may be used for" if several else f"What {name(used[0])} may be used for"
+    return TableView.of(
+        run, "uses", title, columns, shown, name="allowed", heads=1 + several, notes=notes, turns=not several
+    )
+
+
+def brief(run: PassportRun) -> Iterator[TableView]:
+    """What the judge that may be used most may be used for."""
+    yield uses_table(run, 1)
+
+
+def _of(rows: Sequence[Row], judge: str) -> list[Row]:
+    return [row for row in rows if row["judge"] == judge]
+
+
+def _cell(row: Row | None) -> Cell:
+    if row is None or row["use"] not in (ALONE, BESIDE):
+        return Cell(UNDEFINED if row is None else row["use"])
+    kept = f"{percent(row['share_kept'])} {interval(row['share_kept_low'], row['share_kept_high'], percent)}"
+    return Cell(row["use"], kept.strip() if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
+
+
+def tables(run: PassportRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    shown = [uses_table(run)]
+    shown.append(TableView.of_figures(run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS))
+    shown.append(TableView.of_figures(run, "judges", "How they were asked", run.records("judges")))
+    gaps = run.records("not_tested")
+    shown.append(TableView.of_figures(run, "not_tested", "What they were not tested on", gaps, most=MOST_ROWS))
+    if run.lines:
+        title, note = FURTHER["remarks"]
+        shown.append(TableView.of_figures(run, "remarks", title, run.lines, heads=3, notes=(note,), most=MOST_ROWS))
+    return shown
+
+
+def content(run: PassportRun) -> dict[str, Any]:
+    """What the template shows."""
+    first, figures, asked, gaps, *lines = tables(run)
+    sections = [
+        Section("figures", "All figures", tables=(figures,)),
+        Section("judges", "Who they are, and what they were not tested on", tables=(asked, gaps)),
+    ]
+    if lines:
+        sections.append(Section("remarks", "What other runs say", tables=tuple(lines)))
+    return {"answer": first, "sections": sections}
+
+
+def screen(run: PassportRun, by: Sequence[str] = ()) -> Screen:
+    """The uses, how judges were asked, what was not tested, the warnings."""
+    yield from tables(run)
+    yield from closing(run)
