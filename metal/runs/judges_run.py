@@ -13,7 +13,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, read_run
 from metal.data.files import read_toml
-from metal.data.records import Rater
+from metal.data.records import SWAPPED, Output, Rater
 from metal.data.text import first_few
 from metal.errors import UsageError
 from metal.raters.judges.fake import SYNTHETIC
@@ -67,10 +67,13 @@ class RatingsRun:
 
 
 def texts_digest(dataset: Dataset) -> str:
-    """A hash of the outputs' and sources' texts: what judges have seen."""
+    """A hash of the outputs' and sources' texts, a pair's once for both orders: what judges have seen."""
     digest = blake2b(digest_size=8)
+    once: dict[str, Output] = {}
     for output in dataset.outputs.values():
-        digest.update(f"{output.output}\0{output.text}\0{dataset.sources[output.source].text}\0".encode())
+        once.setdefault(output.of if output.condition == SWAPPED else output.output, output)
+    for name, output in once.items():
+        digest.update(f"{name}\0{output.text}\0{dataset.sources[output.source].text}\0".encode())
     return digest.hexdigest()
 
 

@@ -180,6 +180,7 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
     for rater in ("people", "lover", "people and judges"):
         ranked = strengths[(strengths["rater"] == rater) & (strengths["criterion"] == "task_quality")]
         assert list(ranked["generator"]) == 2 * list(GENERATORS)
+    assert not [warning for warning in audit.warnings if "have changed" in warning]
     audit.save(tmp_path / "audit")
     page = (tmp_path / "audit" / "report.html").read_text()
     assert "Beware of the order" in page
