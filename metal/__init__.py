@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from metal.api.board import submit_metric as submit_metric
     from metal.api.board import submit_withdraw as submit_withdraw
     from metal.api.correct import correct as correct
+    from metal.api.criteria import criterion_new as criterion_new
     from metal.api.datasets import check as check
     from metal.api.datasets import compare as compare
     from metal.api.datasets import describe as describe

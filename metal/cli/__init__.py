@@ -34,6 +34,7 @@ VERBS = {
     "describe": ("metal.cli.datasets:describe", "Show lengths, qualities and classes."),
     "judge": ("metal.cli.judging:judge", "Let judges rate every output."),
     "judges": ("metal.cli.judges:judges", "List judges, or try one."),
+    "criterion": ("metal.cli.judges:criterion", "Add a criterion in one line."),
     "prompt": ("metal.cli.judges:prompt", "Show what judges are told."),
     "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),

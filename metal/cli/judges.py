@@ -129,3 +129,24 @@ def show(data: Path | None, **options: Any) -> None:
 
 for command in (prompts, show):
     prompt.add_command(command)
+
+
+@click.group(short_help="Add a criterion in one line.")
+def criterion() -> None:
+    """What outputs are rated on: dataset.toml has the criteria of a dataset with their levels and questions."""
+
+
+@verb(
+    metal.criterion_new,
+    examples="""
+        metal criterion new helpfulness datasets/mine --scale 1-10 --question "Does the answer help who asked?"
+        metal criterion new tone datasets/mine --scale "rude<plain<polite" --question "How polite is it?"
+    """,
+)
+def new(name: str, data: Path, **options: Any) -> None:
+    added = metal.criterion_new(name, data, **options)
+    console.say(f"{data}: {added.name} ({added.scale.describe()}), {added.direction} is better")
+    console.say(f"Next: metal prompt show {data} --criterion {added.name}", wrap=False)
+
+
+criterion.add_command(new)

@@ -30,7 +30,7 @@ from metal.raters.judges.models import Model, find_model, judges_files, named_mo
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
-from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.rubric import DETAILED, rubrics_for
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
 from metal.runs.passport import check, read_passport
@@ -189,7 +189,7 @@ def judge_job(
         outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
     if synthetic:
         outputs = with_records(outputs, dataset.extra.get("probes", {}).get("conditions", ()))
-    warnings = [*_unreviewed(prompts)]
+    warnings = [*_unreviewed(prompts), *_undescribed(prompts)]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
     plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
 
@@ -277,6 +277,18 @@ def load_prompts(
         raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
     others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}
     return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
+
+
+def _undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
+    """A warning where a prompt that describes criteria thoroughly has only the question and the levels of some."""
+    bare = {
+        name
+        for prompt in prompts
+        for name, rubric in prompt.rubrics.items()
+        if DETAILED in prompt.template.needed and not rubric.detailed
+    }
+    if bare:
+        yield f"warning: no detailed description of {listed(sorted(bare))}: judges are told the question and the levels"
 
 
 def _unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:

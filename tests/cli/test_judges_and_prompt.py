@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from metal.data.dataset import load_dataset
+from tests.cli.forks import Metal
 from tests.cli.runs import KEY
 from tests.cli.test_commands import DEMO, metal
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
@@ -97,3 +99,21 @@ def test_judges_test_shows_a_small_call(tmp_path: Path, environment: None, monke
     assert "key in OPENAI_API_KEY" in done.err
     assert KEY not in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
+    added = people("criterion", "new", "helpfulness", "mine", "--scale", "1-5", "--question", "Does it help?")
+    assert "mine: helpfulness (1, 2, 3, 4, 5), higher is better" in added.said
+    people("criterion", "new", "tone", "mine", "--scale", "0-100", "--question", "How rude?", "--direction", "lower")
+    criteria = load_dataset(tmp_path / "mine").criteria
+    assert (criteria["tone"].scale.measure, criteria["tone"].direction) == ("interval", "lower")
+    assert criteria["helpfulness"].question == "Does it help?"
+    shown = people("prompt", "show", "mine", "--criterion", "helpfulness").said
+    assert "Question: Does it help?" in shown
+    for arguments, message in (
+        (("tone", "--scale", "1-5", "--question", "x"), "has a criterion tone (0 to 100) already"),
+        (("ton", "--scale", "a", "--question", "x"), "'a' is no range"),
+        (("to ne", "--scale", "1-5", "--question", "x"), "e.g. 'to_ne'"),
+        (("ton", "--scale", "1-5", "--question", " "), "--question is empty"),
+    ):
+        assert message in people.refused("criterion", "new", arguments[0], "mine", *arguments[1:])

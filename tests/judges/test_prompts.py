@@ -384,9 +384,11 @@ def test_levels_that_are_no_tables(tmp_path: Path, levels: str) -> None:
 
 def test_a_missing_description_is_asked_for() -> None:
     other = replace(TASK_QUALITY, name="charm", question="Is it charming?")
-    assert rubrics_for([other], [PROMPTS])["charm"].simple == "Is it charming?"
-    with pytest.raises(UsageError, match=r"criterion charm has no detailed description; write criteria/charm\.toml"):
-        rubrics_for([other], [PROMPTS], needed=("detailed",))
+    bare = rubrics_for([other], [PROMPTS], needed=("simple", "detailed"))["charm"]  # question and levels are enough
+    assert (bare.simple, bare.detailed) == ("", "")
+    for name in ("simple", "detailed"):
+        user = Prompt(load_template(name, [PROMPTS]), {"charm": bare}).write("charm", "en", "source", "output").user
+        assert "Question: Is it charming?\n\nScale:\n0 = Bad\n1 = Medium\n2 = Good\n\nThe source:" in user
     with pytest.raises(UsageError, match="charm has no simple description"):
         rubrics_for([replace(other, question="")], [PROMPTS])
 
@@ -458,7 +460,7 @@ def test_released_rubrics(tmp_path: Path, inner: str) -> None:
     assert result.criterion.label == "Invention, in full"
     assert result.criterion.scale == HALLUCINATIONS.scale
     prompt = Prompt(load_template("detailed", [PROMPTS]), {"hallucinations": result})
-    assert "1 = Present: \n- a new town\n- a new year" in prompt.write("hallucinations", "en", "", "o").user
+    assert "1 = Present\n- a new town\n- a new year" in prompt.write("hallucinations", "en", "", "o").user
 
 
 def test_one_of_the_released_files_is_enough_for_its_prompt(tmp_path: Path) -> None:
@@ -499,5 +501,5 @@ def test_a_flipped_released_rubric_says_its_labels_the_other_way_round(tmp_path:
     released(tmp_path, {"0": {"(a)": "a new town"}, "1": {"(a)": "all claims hold"}})
     result = rubrics_for([HALLUCINATIONS], [tmp_path], needed=("detailed",), flip=["hallucinations"])
     prompt = Prompt(load_template("detailed", [PROMPTS]), result)
-    assert "0 = Present: \n- a new town" in prompt.write("hallucinations", "en", "", "o").user
+    assert "0 = Present\n- a new town" in prompt.write("hallucinations", "en", "", "o").user
     assert result["hallucinations"].score(0) == 1

@@ -146,13 +146,13 @@ def levels_from(value: Any) -> tuple[Level, ...]:
 _TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*")
 
 
-def _range(value: Any) -> tuple[float, float]:
+def ends_of(value: Any) -> tuple[float, float]:
     """Two ends, from `0-100`, `0..100` or a pair. Raises UsageError."""
     match = _TWO_ENDS.fullmatch(value) if isinstance(value, str) else None
     try:
         low, high = (float(match[1]), float(match[2])) if match else map(float, value)
     except (TypeError, ValueError):
-        raise UsageError(f"`ranges` {value!r}: write the two ends, e.g. 0-100") from None
+        raise UsageError(f"{value!r} is no range: write its two ends, e.g. 0-100") from None
     return low, high
 
 
@@ -178,7 +178,7 @@ def _scale_of(
     names = column.cat.categories.tolist()
     texts = {names[at]: int(counts[at]) for at in used.tolist()}
     levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
-    ends = _range(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
+    ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
     highest = max(map(abs, ends), default=None)
     answers = read_answers(texts, set(missing), say, [level.label for level in levels], highest)
     gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
@@ -309,7 +309,7 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
     """The scale of scores in numbers: as named in options, METAL's where they fit, else the levels that occur."""
     measure = chosen.get("measures", "")
     if chosen.get("ranges"):
-        return Scale("interval", (), *_range(chosen["ranges"]))
+        return Scale("interval", (), *ends_of(chosen["ranges"]))
     if chosen.get("levels"):
         return Scale(measure or "ordinal", levels_from(chosen["levels"]))
     ours = metal_levels(name)

@@ -60,7 +60,7 @@ def rubrics_for(
     language: str = "",
     flip: Iterable[str] = (),
 ) -> dict[str, Rubric]:
-    """The rubric of each criterion: from the first folder that has one, else the dataset's own question.
+    """The rubric of each criterion: from the first folder that has one, else nothing but its question and levels.
 
     folders: prompt folders, the most specific first; each holds criteria/NAME.toml (criteria/NAME.LANGUAGE.toml for
     prompts in another language), or METAL's released simple/NAME.json and detailed/NAME.json. needed: the
@@ -78,13 +78,12 @@ def rubrics_for(
                 f"no prompt in {language!r} for {name}: write criteria/{name}.{language}.toml, a translation of the "
                 "English file, in a folder of `prompt_folders`"
             )
-        simple = "" if criterion.scale.compares else criterion.question or criterion.label
-        rubric = rubric or Rubric(criterion, simple=simple)
+        described, rubric = rubric is not None, rubric or Rubric(criterion)
         if name in flip:
             rubric = replace(rubric, flipped=True)
             if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
                 rubric = replace(rubric, criterion=_turned(rubric.criterion))
-        for description in needed:
+        for description in needed if described or not criterion.question else ():
             if not getattr(rubric, description, "x"):
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
                 raise UsageError(
