@@ -45,6 +45,7 @@ def main(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         for languages, judges in SIZES:
             path = written(folder / f"{languages}x{judges}", languages, judges)
+            assert path.stat().st_size < 1_480_000, path
             for width, scheme in product(WIDTHS, ("light", "dark")):
                 seen = Visit(browser, path, folded=True, color_scheme=scheme, viewport={"width": width, "height": 900})
                 picture = folder / f"{languages}x{judges}-{width}-{scheme}.png"

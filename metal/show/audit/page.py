@@ -21,7 +21,7 @@ from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 LEAST_ROOM = 250_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MANY = 400  # more verdicts than this leave little room for charts
-CHART_ROOM = {False: 500_000, True: 90_000}  # characters of charts on the page, with few verdicts or MANY
+CHART_ROOM = {False: 500_000, True: 40_000}  # characters of charts on the page, with few verdicts or MANY
 MOST_LEVELS = 7  # more levels than this are counted, not listed
 MOST_BARS = 1500  # more verdicts than this are words on the page, without a line
 MOST_REASONS = 600  # more reasons than this are not listed on the page
