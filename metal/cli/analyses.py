@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isnan
@@ -53,7 +54,9 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
             dataset = metal.read(data)
     except MetalError as error:  # what remedies name are options of import
         remedied = in_flags(str(error), command_named(["import"], root), root)
-        raise UsageError(f"{remedied}; options are those of `metal import {data}`") from None
+        name = run_folder(None, data).name
+        command = f"metal import {shlex.quote(str(data))} OPTIONS --out datasets/{shlex.quote(name)}"
+        raise UsageError(f"{remedied}; with such options: `{command}`, and then this verb on datasets/{name}") from None
     notes = [console.clean(in_flags(note, command_named(["import"], root), root)) for note in dataset.report]
     remarks: list[str] = []
     for place, note in enumerate(notes):

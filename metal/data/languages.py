@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
@@ -58,14 +59,16 @@ def check_language(code: str, where: object) -> None:
 
 
 def find_language(name: str) -> str | None:
-    """The code of a language given by code or English name (`Hindi`, `chinese_simplified`); None if unknown."""
-    folded = name.strip().lower()
+    """The code of a language given by code or name (`Hindi`, `hin`, `chinese_simplified`, `हिन्दी`, `Hindi (India)`);
+    None if unknown.
+    """
+    folded = re.sub(r"\s*\([^()]*\)$", "", name.strip().lower())
     if folded in OTHER_NAMES:
         return OTHER_NAMES[folded]
-    if is_language(name.strip()) and len(folded) <= 3:
-        return name.strip()
+    if is_language(name.strip()) and (len(folded) <= 3 or "_" in folded):
+        return langcodes.standardize_tag(name.strip())  # `hi` for `hin`, `hi-IN` for `hi_IN`
     by_name = _codes_by_name().get(folded.replace("_", " "))
-    return by_name or (name.strip() if is_language(name.strip()) else None)
+    return by_name or (name.strip() if is_language(name.strip()) else _codes_by_own_name().get(folded))
 
 
 def code_among(asked: str, codes: Collection[str]) -> str | None:
@@ -98,6 +101,16 @@ def _english() -> Mapping[str, str]:
 @lru_cache(maxsize=1)
 def _codes_by_name() -> Mapping[str, str]:
     return {name.lower(): code for code, name in reversed(list(_english().items()))}
+
+
+@lru_cache(maxsize=1)
+def _codes_by_own_name() -> Mapping[str, str]:
+    """Code by what its speakers call the language."""
+    from babel import Locale
+    from babel.localedata import locale_identifiers
+
+    codes = sorted(code for code in locale_identifiers() if "_" not in code)
+    return {(Locale(code).display_name or "").lower(): code for code in reversed(codes)}
 
 
 @lru_cache(maxsize=1024)

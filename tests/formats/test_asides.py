@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import metal
+from metal.auditing.check import lint
 from metal.data.tables.files import read_frame
+from metal.data.tables.scales import guessed_direction
 from metal.errors import MetalError
 from tests.formats.test_shapes import HEAD, read
 
@@ -105,6 +107,30 @@ def test_which_end_is_better_by_a_criterions_name(tmp_path: Path) -> None:
     got = {name: criterion.direction for name, criterion in data.criteria.items()}
     assert got == dict.fromkeys(lower, "lower") | dict.fromkeys(higher, "higher")
     assert said(data, "unsafe", "lower is better (by its name)")
+    names = [
+        "disfluency",
+        "Unfaithfulness",
+        "misinformation",
+        "mistranslation",
+        "TER",
+        "error severity",
+        "in-coherence",
+    ]
+    names += [
+        "Halluzinationen",
+        "erreurs",
+        "ошибки",
+        "幻觉",
+        "মিথ্যা ভুল",
+        "أخطاء",
+        "hata sayısı",
+        "makosa",
+        "毒性",
+        "त्रुटि",
+    ]
+    better = ["international style", "information", "dispersion", "misc", "error detection", "toxicity-free", "unity"]
+    guessed = {name: guessed_direction(name) for name in (*names, *better)}
+    assert guessed == dict.fromkeys(names, "lower") | dict.fromkeys(better, "higher")
     assert read(tmp_path, "id,rater,rank\na,x,1\na,y,2\n").criteria["rank"].direction == "lower"
 
 
@@ -114,7 +140,7 @@ ROWS = "a,x,1\na,y,2\n"
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        (HEAD + "a,x,1\n,,\n,,\na,y,2\n,,\n", "3 blank rows left out"),
+        (HEAD + "a,x,1\n,,\n,,\na,y,2\n,,\n", "3 rows left out: blank"),
         ("sep=;\n" + (HEAD + ROWS).replace(",", ";"), "1 line above the header"),
         ("# by ann, bob\n# in May\n" + HEAD + ROWS, "2 lines above the header"),
         ("Ratings of May,,\n,,\n" + HEAD + ROWS, "2 lines above the header"),
@@ -133,7 +159,7 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("Ratings,,\nof,May,\nwer,was,wie\na,x,1\n", {}, "the header may stand in another row"),
+        ("Ratings,of,,\nMay,so,,\nwhom,what,how,then\na,x,1,2\n", {}, "the header may stand in another row"),
         (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
         ("source,rater,score,left\np,x,1,foo\np,x,2,bar\n", {}, r"a second time .*`columns=\{\"text\": COLUMN\}`"),
         ("id,lang,rater,score\na,hi,x,1\nb,NA,x,1\n", {}, "ratings.csv row 3: language is empty or NA"),
@@ -196,3 +222,62 @@ def test_a_key_twice_in_a_line_is_refused(tmp_path: Path) -> None:
 
 def test_capitals_at_the_end_of_a_files_name_are_no_language(tmp_path: Path) -> None:
     assert read(tmp_path, HEAD + ROWS, "20b_AB.csv").languages == ("und",)
+
+
+@pytest.mark.parametrize(
+    "words", ["N.A.", "#N/A", "--", "not rated", "unknown", "don't know", "\\N", "skip", "#DIV/0!"]
+)
+def test_no_answer_in_many_spellings(tmp_path: Path, words: str) -> None:
+    data = read(tmp_path, HEAD + f"a,x,1\na,y,2\nb,x,{words}\nb,y,1\n")
+    assert data.ratings["score"].isna().sum() == 1
+    assert said(data, f"1 missing answer ({words!r} 1)")
+
+
+def test_words_that_may_be_levels_stay_levels(tmp_path: Path) -> None:
+    with pytest.raises(MetalError, match="order METAL does not know"):
+        read(tmp_path, HEAD + "a,x,yes\na,y,unknown\nb,x,no\nb,y,yes\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "scores"),
+    [
+        (["1 star", "2 stars", "3 stars"], [1, 2, 3]),
+        (["★☆☆", "★★☆", "★★★"], [1, 2, 3]),
+        (["Bad (0)", "Medium (1)", "Good (2)"], [0, 1, 2]),
+        (["'0", "'1", "'2"], [0, 1, 2]),
+        (['"=""0"""', '"=""1"""', '"=""2"""'], [0, 1, 2]),
+        (["malo", "regular", "bueno"], [0, 1, 2]),
+        (["schlecht", "mittel", "gut"], [0, 1, 2]),
+        (["fail", "partial", "pass"], [0, 1, 2]),
+        (["stimme nicht zu", "neutral", "stimme zu"], [0, 1, 2]),
+        (["나쁨", "보통", "좋음"], [0, 1, 2]),
+    ],
+)
+def test_answers_in_other_spellings(tmp_path: Path, words: list[str], scores: list[int]) -> None:
+    rows = "".join(f"{item},{rater},{word}\n" for item, word in enumerate(words) for rater in "xy")
+    data = read(tmp_path, HEAD + rows)
+    assert data.ratings.sort_values("source")["score"].tolist() == [score for score in scores for _ in "xy"]
+
+
+def test_ids_that_a_spreadsheet_wrote_as_numbers(tmp_path: Path) -> None:
+    """`12.0` beside `12` is that rater; alone it keeps its spelling, and 1.0 beside 1 may be another version."""
+    data = read(tmp_path, HEAD + "a,12.0,1\nb,12,2\na,7.0,1\n")
+    assert [*data.raters] == ["12", "7.0"]
+    assert said(data, "`.0`, written as others are ('12.0')")
+    data = read(tmp_path, "source,model,rater,score\na,1,x,1\na,1.0,x,2\n")
+    assert {output.generator for output in data.outputs.values()} == {"1", "1.0"}
+
+
+def test_languages_by_other_names_are_one(tmp_path: Path) -> None:
+    names = ["hi", "hin", "Hindi", "हिन्दी", "Hindi (India)", "HI"]
+    rows = "".join(f"{item},x,1,{name}\n" for item, name in enumerate(names))
+    assert read(tmp_path, "id,rater,score,language\n" + rows).languages == ("hi",)
+
+
+def test_judges_on_another_scale_than_people_are_said(tmp_path: Path) -> None:
+    """0.05 to 0.95 beside 0 to 2; a severe judge on the same scale is none."""
+    for judge, warned in (({0: 0.05, 1: 0.5, 2: 0.95}, True), ({0: 0.0, 1: 0.25, 2: 1.5}, False)):
+        rows = "".join(f"{n},A1,{min(2, n % 5)}\n{n},gpt-4,{judge[min(2, n % 5)]}\n" for n in range(60))
+        messages = [finding.message for finding in lint(read(tmp_path, HEAD + rows))]
+        line = "overall: people's scores go from 0 to 2, judges' scores go from 0.05 to 0.95; are these two scales?"
+        assert (line in messages) == warned

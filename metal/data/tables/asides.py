@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,11 +36,18 @@ FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a col
 
 
 def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The frame without blank rows, and without rows at its end whose first cell says Total, Mean and the like."""
-    blank = frame.isna().all(axis=1).to_numpy()
-    if blank.any():
-        notes.append(f"{plural(int(blank.sum()), 'blank row')} left out")
-        frame = frame[~blank]
+    """The frame without blank rows, the header written again, what a survey tool says of its questions below the
+    header, remarks below the table, and rows at its end whose first cell says Total, Mean and the like.
+    """
+    aside = _rows_aside(frame)
+    for what, rows in aside.items():
+        if rows.any():
+            notes.append(f"{plural(int(rows.sum()), 'row')} left out: {what}")
+    left_out = np.any([*aside.values()], axis=0)
+    if left_out.any():
+        frame = frame[~left_out].copy()
+        for name in map(str, frame.select_dtypes("category")):
+            frame[name] = frame[name].cat.remove_unused_categories()
     end, words = len(frame), []
     while end and not frame.empty:
         cells = frame.iloc[end - 1].dropna()
@@ -55,6 +63,24 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     if words:
         notes.append(f"{plural(len(words), 'row')} of totals at the end left out: {first_few(words[::-1])}")
     return frame.iloc[:end]
+
+
+def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """What rows are that hold no ratings: which rows."""
+    place, filled = np.arange(len(frame)), frame.notna().sum(axis=1).to_numpy()
+    again = filled > 1
+    for name in frame.columns:
+        again &= (frame[name].isna() | (frame[name].astype(object) == name)).to_numpy()
+    survey = any(str(cell).startswith('{"ImportId"') for cell in frame.iloc[:2].to_numpy().ravel())  # Qualtrics
+    rated = np.flatnonzero(filled > 2)
+    last, fewest = (rated[-1], filled[rated].min()) if len(rated) else (len(frame), 0)
+    below_blank = np.cumsum((filled == 0) & (place > last)) > 0  # a legend may fill two cells
+    return {
+        "blank": filled == 0,
+        "the header again": again,
+        "about the questions": (place < 2) & survey,
+        "remarks below the table": (place > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2)),
+    }
 
 
 def are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:

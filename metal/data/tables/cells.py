@@ -23,14 +23,27 @@ from metal.data.files import parse_json, whole_text
 from metal.data.text import MINUS, first_few, plural
 
 # What people and programs write for no answer, in lower case.
-MISSING = frozenset({"na", "n/a", "nan", "none", "null", "<na>", "-", "–", "—", "?", ".", "missing", "no answer"})
+MISSING = frozenset(
+    {"na", "n/a", "nan", "none", "null", "<na>", "-", "–", "—", "?", ".", "missing", "no answer", "n.a.", "n.a", "--"}
+    | {"#n/a", "#value!", "#div/0!", "#name?", "#ref!", "#null!", "#num!", "-nan", "\\n", "nil", "…", "...", "(blank)"}
+    | {"not rated", "unrated", "no rating", "not available", "not applicable", "skipped"}
+)
+# What stands for no answer beside numbers; among words these may be levels.
+NO_NUMBER = frozenset(
+    {"skip", "blank", "empty", "unknown", "don't know", "undefined", "tbd", "nr", "k.a.", "无", "なし"}
+)
 BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also those that nobody sees
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _SAID = frozenset({"content", "value"})
 _SPEAKERS = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bot": "assistant", "model": "assistant"}
-_NUMBERED_WORD = re.compile(r"\(?([+-]?\d+(?:\.\d+)?)\)?\s*(?:\(([^\W\d_][^()]*)\)|[-–:=.)]?\s*([^\W\d_].*))")
+_NUMBERED_WORD = re.compile(
+    r"\(?(?P<n>[+-]?\d+(?:\.\d+)?)\)?\s*(?:\((?P<a>[^\W\d_][^()]*)\)|[-–:=.)]?\s*(?P<b>[^\W\d_].*))"
+)
+_WORD_NUMBERED = re.compile(r"(?P<a>[^\W\d_][^()\d]*?)\s*[(\[=:]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[)\]]?")
+_AS_TEXT = re.compile(r"=\"(.*)\"|'(\d.*)")  # how spreadsheets are told that a number is a text
+_STARS = re.compile(r"(\d+(?:\.\d+)?) ?stars?|([★⭐]+)[☆]*", re.IGNORECASE)
 _OUT_OF = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|out of)\s*(\d+)")
 _SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
@@ -127,15 +140,19 @@ def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
 
 
 def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
-    """Identifiers without blanks around them and in one Unicode form (NFC), so that twins become one; said in notes."""
+    """Identifiers without blanks around them, in one Unicode form (NFC), `12.0` beside `12` as that, so that twins
+    become one; said in notes.
+    """
     texts = as_texts(column)
     spelled = texts.cat.categories.tolist()
     names = [unicodedata.normalize("NFC", name.strip(BLANKS)) for name in spelled]
+    numbers = {name for name in names if name.isdecimal()} if role != "generator" else set()  # 1 and 1.0 are versions
+    names = [name.removesuffix(".0") if name.removesuffix(".0") in numbers else name for name in names]
     renamed = [f"{old!r}" for old, new in zip(spelled, names, strict=True) if old != new]
     if renamed:
         notes.append(
-            f"{role}: {plural(len(renamed), 'name')} with blanks around or in another Unicode form than others, "
-            f"written alike ({first_few(renamed, 3)})"
+            f"{role}: {plural(len(renamed), 'name')} with blanks around, another Unicode form or `.0`, "
+            f"written as others are ({first_few(renamed, 3)})"
         )
         texts = _renamed(texts, names)
     return texts
@@ -170,7 +187,7 @@ class AnswerTexts:
 
 def read_answers(
     counted: Mapping[str, int],
-    missing: Collection[str],
+    missing: frozenset[str],
     say: Any,
     labels: Collection[str] = (),
     highest: float | None = None,
@@ -186,6 +203,12 @@ def read_answers(
     """
     texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
     answers = set(map(fold, labels))
+    texts = [next(filter(None, match.groups()), "") if (match := _AS_TEXT.fullmatch(text)) else text for text in texts]
+    in_stars = [_STARS.fullmatch(text) for text in texts]
+    if all(star or text.lower() in missing for star, text in zip(in_stars, texts, strict=True)):
+        texts = [(star[1] or str(len(star[2]))) if star else text for star, text in zip(in_stars, texts, strict=True)]
+    if all(text.lower() in missing | NO_NUMBER or _NUMBER.fullmatch(text) for text in texts):
+        missing |= NO_NUMBER
     gone = [not text or text.lower() in missing or _number_in(text, missing) for text in texts]
     gone = [absent and (not text or fold(text) not in answers) for text, absent in zip(texts, gone, strict=True)]
     if "none" in map(str.lower, texts) and not answers:
@@ -256,9 +279,10 @@ def fold(word: str) -> str:
 
 
 def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
-    """Word -> the number before it and the rest, where every word is such and no number has two (`2 Good`)."""
-    split = {word: match for word in words if (match := _NUMBERED_WORD.fullmatch(word))}
-    values = {word: (float(match[1]), (match[2] or match[3]).strip()) for word, match in split.items()}
+    """Word -> its number and the rest, where every word is such and no number has two (`2 Good`, `Good (2)`)."""
+    split = {w: match for w in words if (match := _NUMBERED_WORD.fullmatch(w) or _WORD_NUMBERED.fullmatch(w))}
+    labels = {word: next(filter(None, map(match.groupdict().get, "ab"))) for word, match in split.items()}
+    values = {word: (float(match["n"]), labels[word].strip()) for word, match in split.items()}
     distinct = (
         len({value for value, _ in values.values()}) == len(values) == len({label for _, label in values.values()})
     )

@@ -5,20 +5,21 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
-from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from metal.data.files import parse_json, read_text
-from metal.data.tables.names import is_known
+from metal.data.tables.header import LOOKED_AT, Row, about_header, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
-from metal.data.text import plural
+from metal.data.text import first_few, plural
 from metal.errors import DataError, MetalError, UsageError
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
@@ -54,9 +55,7 @@ def read_frame(path: str | Path, sheet: str = "") -> pd.DataFrame:
             return _without_bytes(pd.read_parquet(path), path)
         if ending == ".xlsx":
             notes: list[str] = []
-            frame = _with_header(pd.DataFrame(sheet_rows(path, notes, sheet), dtype=str), path)
-            frame.attrs["notes"] = notes
-            return frame
+            return _with_header(sheet_rows(path, notes, sheet), notes, path)
         if ending in (".json", ".jsonl"):
             return _from_json(path, lines=ending == ".jsonl")
         return _from_csv(path)
@@ -89,14 +88,22 @@ def _from_csv(path: Path) -> pd.DataFrame:
     from pyarrow import csv as arrow
 
     content = _bytes(path)
-    decoded = content.decode("utf-8-sig")
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
+    decoded = content.decode("utf-16" if wide else "utf-8-sig")
     if not decoded.strip():
         raise DataError(path, "the file is empty", "The first row names the columns")
     above, separator = _above_header(decoded[:SNIFFED])
-    if above or decoded[0] in "\r\n":
+    old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded
+    if above or wide or old_mac or decoded[0] in "\r\n":
+        decoded = decoded.replace("\r", "\n") if old_mac else decoded
         decoded = "".join(decoded.splitlines(keepends=True)[above:]).lstrip("\r\n")
         content = decoded.encode()  # the header is the first row
-    names = _column_names(next(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator))), path)
+    top = list(islice(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator)), LOOKED_AT))
+    both = joined(top[0], top[1], top[2:]) if len(top) > 2 else None
+    names = _column_names(both or top[0], path)
+    notes = [f"cells are separated by {SEPARATORS[separator]}"]
+    notes = [] if separator == ("\t" if ".tsv" in path.name.lower() else ",") else notes
+    notes += about_header(above, two_rows=both is not None)
     if "\n" not in decoded.strip() and "\r" not in decoded.strip():
         return pd.DataFrame(columns=names)
     text = pa.dictionary(pa.int32(), pa.string())
@@ -105,18 +112,21 @@ def _from_csv(path: Path) -> pd.DataFrame:
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(names, text), null_values=[""], strings_can_be_null=True
         ),
+        "read_options": arrow.ReadOptions(column_names=names, skip_rows_after_names=1 + bool(both), block_size=BLOCK),
     }
-    reading = arrow.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK)
     try:
-        table = arrow.read_csv(pa.BufferReader(content), read_options=reading, **options)
+        table = arrow.read_csv(pa.BufferReader(content), **options)
     except pa.ArrowInvalid as error:
-        raise _uneven(path, decoded, separator, len(names), error, above) from None
+        kept, left_out = _without_remarks(decoded, separator, len(names))
+        if not left_out:
+            raise _uneven(path, decoded, separator, len(names), error, above) from None
+        notes.append(f"{plural(len(left_out), 'line')} below the table left out: {first_few(left_out, 2)}")
+        try:
+            table = arrow.read_csv(pa.BufferReader(kept.encode()), **options)
+        except pa.ArrowInvalid:
+            raise _uneven(path, decoded, separator, len(names), error, above) from None
     frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
-    frame.attrs["above"] = above
-    if separator != ("\t" if ".tsv" in path.name.lower() else ","):
-        frame.attrs["notes"] = [f"cells are separated by {SEPARATORS[separator]}"]
-    if above:
-        frame.attrs["notes"] = [*frame.attrs.get("notes", ()), f"{plural(above, 'line')} above the header left out"]
+    frame.attrs |= {"above": above + bool(both), "notes": notes}
     return _without_empty_columns(frame)
 
 
@@ -127,14 +137,23 @@ def _above_header(text: str) -> tuple[int, str]:
     named = lines[0][4:].strip("\r\n") if above else ""
     while above < len(lines) - 1 and lines[above].startswith("#"):
         above += 1
-    separator = named if named in SEPARATORS else separator_of("".join(lines[above:]))
-    rows = [[cell for cell in line.strip().split(separator) if cell.strip()] for line in lines[:20]]
-    if above and above < len(rows) and lines[above - 1].startswith("#") and len(rows[above - 1]) == len(rows[above]):
+    starts = range(above, min(above + LOOKED_AT, len(lines)))
+    divided = (separator_of("".join(lines[at:])) for at in starts)  # a title has none
+    separator = named if named in SEPARATORS else next(filter(None, divided), ",")
+    rows = [next(csv.reader([line], delimiter=separator), []) for line in lines[: above + LOOKED_AT]]
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    if above and above < len(rows) and lines[above - 1].startswith("#") and filled[above - 1] == filled[above]:
         above -= 1  # the header: `#,rater,score`
-    headers = [at for at, row in enumerate(rows) if sum(map(is_known, row)) > 1]
-    return max(above, headers[0]) if headers and all(
-        len(row) < 2 for row in rows[above : headers[0]]
-    ) else above, separator
+    return above + titles_above(rows[above:]), separator
+
+
+def _without_remarks(text: str, separator: str, columns: int) -> tuple[str, list[str]]:
+    """The text without the lines at its end that are no row, since nothing in them divides cells; and these lines."""
+    lines = text.rstrip().splitlines(keepends=True)
+    end = len(lines)
+    while end > 2 and columns > 2 and separator not in lines[end - 1] and '"' not in lines[end - 1]:
+        end -= 1
+    return "".join(lines[:end]), [repr(line.strip()) for line in lines[end:] if line.strip()]
 
 
 def _uneven(path: Path, decoded: str, separator: str, columns: int, error: Exception, above: int) -> DataError:
@@ -149,7 +168,7 @@ def _uneven(path: Path, decoded: str, separator: str, columns: int, error: Excep
 
 
 def separator_of(text: str) -> str:
-    """The separator that divides the first rows into the most columns, as many in each.
+    """The separator that divides the first rows into the most columns, as many in each; "" where none does.
 
     >>> separator_of("id;score\\na;1,5\\nb;2,0\\n")
     ';'
@@ -164,7 +183,8 @@ def separator_of(text: str) -> str:
         widths = [len(row) for row in rows]
         return widths[0] if 2 * sum(width > 1 for width in widths) > len(widths) else 0
 
-    return max(SEPARATORS, key=columns)
+    best = max(SEPARATORS, key=columns)
+    return best if columns(best) > 1 else ""
 
 
 def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
@@ -190,23 +210,44 @@ def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
         numbered = ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
         records = [parse(line, f"{path} line {number}") for number, line in numbered]
     else:
-        records = parse(text, str(path))
+        records = _records(parse(text, str(path)))
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise DataError(path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]')
     return pd.DataFrame(records)
 
 
-def _with_header(cells: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The frame whose first row holds the names of the columns."""
-    if cells.empty:
+def _records(value: Any) -> Any:
+    """The list of objects in a JSON value: itself, one that an object holds, or columns as pandas writes them."""
+    if not isinstance(value, dict):
+        return value
+    lists = [part for part in value.values() if isinstance(part, list) and part]
+    if "columns" in value and isinstance(value.get("data"), list):  # orient="split"
+        names, rows = [*map(str, value["columns"])], value["data"]
+        fits = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        return [dict(zip(names, row, strict=True)) for row in rows] if fits else value
+    if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
+        return lists[0]
+    columns = list(value.values())
+    if columns and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
+        return [{name: column[row] for name, column in value.items()} for row in columns[0]]
+    return value
+
+
+def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> pd.DataFrame:
+    """The rows below the header, which names the columns; notes: what is said besides of how it was read."""
+    if not rows:
         raise DataError(path, "the file is empty", "The first row names the columns")
-    names = _column_names(cells.iloc[0].fillna("").tolist(), path)
-    return _without_empty_columns(cells.iloc[1:].reset_index(drop=True).set_axis(names, axis=1))
+    above = titles_above(rows[:LOOKED_AT])
+    first, *below = rows[above:]
+    both = joined(first, below[0], below[1:LOOKED_AT]) if below else None
+    frame = pd.DataFrame(below[bool(both) :], columns=_column_names(both or first, path), dtype=str)
+    frame.attrs |= {"above": above + bool(both), "notes": notes + about_header(above, two_rows=both is not None)}
+    return _without_empty_columns(frame)
 
 
-def _column_names(header: Sequence[str], path: Path) -> list[str]:
+def _column_names(header: Row, path: Path) -> list[str]:
     """The names without blanks around them; columns without a name are called after their place."""
-    names = [str(name).strip() or f"column {place}" for place, name in enumerate(header, start=1)]
+    names = [(name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)]
     for name in names:
         if names.count(name) > 1:
             raise DataError(path, f"two columns are called {name!r}", "Rename one of them")

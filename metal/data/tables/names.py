@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import re
+import tomllib
+import unicodedata
 from collections.abc import Mapping
+from pathlib import Path
 
-# role: the names of columns that play it, compared in lower case without blanks, dashes and underscores
-GUESSES: Mapping[str, tuple[str, ...]] = {
+# role: the English names of columns that play it, compared in lower case without blanks, dashes and underscores
+_ENGLISH: Mapping[str, tuple[str, ...]] = {
     "rater": (
         *("rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
         *("judge", "evaluator", "user", "userid", "participant", "participantid", "respondent", "yourname"),
-        *("email", "emailaddress"),
+        *("email", "emailaddress", "ratername", "annotatorname", "judgename", "evaluatorname", "workername"),
+        *("evaluatorid", "judgeid", "coder", "coderid", "labeler", "labeller", "labelerid", "reviewer", "reviewerid"),
+        *("assessor", "assessorid", "grader", "scorer", "respondentid", "judgemodel", "evaluatormodel"),
     ),
-    "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
-    "criterion": ("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute"),
-    "language": ("language", "lang", "locale", "langcode", "languagecode"),
-    "source": ("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
-    "generator": ("generator", "system", "model", "sys", "systemid", "modelname"),
-    "output": ("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "textid", "id"),
+    "score": (
+        *("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade", "scorevalue", "ratingvalue"),
+        *("humanscore", "humanrating", "points", "stars"),
+    ),
+    "criterion": (
+        *("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute", "criterionname", "rubric"),
+        *("metricname", "aspectname", "dimensionname"),
+    ),
+    "language": ("language", "lang", "locale", "langcode", "languagecode", "targetlanguage", "tgtlang", "languagename"),
+    "source": (
+        *("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
+        *("contextid", "articleid", "queryid", "inputid", "doc"),
+    ),
+    "generator": ("generator", "system", "model", "sys", "systemid", "modelname", "modelid", "systemname"),
+    "output": (
+        *("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "textid", "id"),
+        *("exampleid", "instanceid", "sampleid", "responseid", "uuid"),
+    ),
     "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype", "type"),
     "group": ("group", "ratergroup"),
     "reason": ("reason", "missingreason"),
@@ -46,7 +63,7 @@ COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "expl
 ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
 NO_ANSWERS = re.compile(
     r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
-    r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?$"
+    r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?( ?[(\[][^)\]]*[)\]])?$"
 )
 RATER = re.compile(r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+", re.I)
 MODEL = re.compile(
@@ -67,10 +84,32 @@ CRITERION = re.compile(
     re.IGNORECASE,
 )
 
+# Names of what one would rather not find, unless they speak of its absence.
+WORSE = re.compile(
+    r"hal+uc|toxic|error|mistake|problem|harm|bias|offens|contradict|hate|violat|redundan|verbos|perplex|edit distance|"
+    r"repetit|severity|fault|flaw|defect|omission|awkward|rude|profan|stereotyp|confusi|badness|wrong|nois[ey]|ambigu|"
+    r"leak|post ?edit|decept|decei|sycophan|fabricat|insult|threat|\b[tw]er\b|\bcer\b|"
+    r"\b(in|un|im|ir|dis|mis) ?(consisten|correct|coheren|accura|appropriate|faithful|relevan|fluen|support|natural|"
+    r"complete|clear|readab|helpful|polite|inform|translat|truth|gramma|factual|adequa|leading)|"
+    r"halluzin|galluzin|alucinac|halüsin|галлюцин|मतिभ्रम|হ্যালুসি|هلوس|幻觉|幻覚|환각|"
+    r"erreur|errore|fehler|ошиб|\bhata|त्रुटि|गलत|ভুল|ত্রুটি|أخطاء|خطأ|错误|誤り|エラー|오류|\bmakosa|"
+    r"tóxic|токсич|zehirli|विषाक्त|বিষাক্ত|سمية|毒性|有害|偏见|偏見|유해|\bsumu"
+)
+OPPOSITE = re.compile(r"\bnon ?(fluen|gramma|relevan|sens|factual|coheren)|\b(unsafe|rank(ing)?)\b")
+ABSENCE = re.compile(r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack|detect|robust|resist")
+
 
 def plain(name: str) -> str:
     """A column's name without what people write in different ways."""
-    return re.sub(r"[\s_\-]+", "", name.lower())
+    return re.sub(r"[\s_\-]+|[:*?]+$", "", unicodedata.normalize("NFC", name).lower())
+
+
+with Path(__file__).with_name("headers.toml").open("rb") as _file:
+    _others = tomllib.load(_file)
+# role: the names of columns that play it, as `plain` spells them
+GUESSES: Mapping[str, tuple[str, ...]] = {
+    role: (*names, *map(plain, _others.get(role, ()))) for role, names in _ENGLISH.items()
+}
 
 
 def is_known(cell: object) -> bool:

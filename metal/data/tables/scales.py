@@ -26,6 +26,7 @@ from metal.data.tables.cells import (
     order_of,
     read_answers,
 )
+from metal.data.tables.names import ABSENCE, OPPOSITE, WORSE
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
 
@@ -34,14 +35,7 @@ NO_ANSWER = "no answer"
 RARE = 0.01  # of the answers; so rare a level may be a typing error
 GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
 PER_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
-# Names of what one would rather not find, unless they speak of its absence.
-_WORSE = re.compile(
-    r"halluc|toxic|error|mistake|problem|harm|bias|offens|inconsisten|contradict|hate|violat|incorrect|"
-    r"redundan|verbos|perplex|edit distance"
-)
-_OPPOSITE = re.compile(r"\bnon ?(fluen|gramma|relevan|sens|factual|coheren)|\b(unsafe|rank(ing)?)\b")
 _ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
-_ABSENCE = re.compile(r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack")
 
 
 def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> list[Criterion]:
@@ -180,7 +174,7 @@ def _scale_of(
     levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
     ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
     highest = max(map(abs, ends), default=None)
-    answers = read_answers(texts, set(missing), say, [level.label for level in levels], highest)
+    answers = read_answers(texts, frozenset(missing), say, [level.label for level in levels], highest)
     gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
     if gone:
         listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
@@ -373,7 +367,7 @@ def guessed_direction(name: str) -> Direction:
     }
     if len(ends) == 2:  # `1=best, 6=worst`
         return "lower" if ends[True] < ends[False] else "higher"
-    worse = _OPPOSITE.search(folded) or (_WORSE.search(folded) and not _ABSENCE.search(folded))
+    worse = OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded))
     return "lower" if worse else "higher"
 
 

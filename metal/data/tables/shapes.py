@@ -336,9 +336,10 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
     halves: list[Callable[[str, str], tuple[str, str, str]]] = [str.partition, str.rpartition]
     incomplete: set[tuple[AnswerColumn, ...]] = set()
-    for gap in ("__", "_", ".", ":", "/", " ", "-"):
+    for gap in ("(", "[", "__", "_", ".", ":", "/", " ", "-"):
         for divide in halves:
-            pairs = [(left, right) for left, middle, right in (divide(column, gap) for column in columns) if middle]
+            halved = [(left, right) for left, middle, right in (divide(column, gap) for column in columns) if middle]
+            pairs = [(left.strip(), right.strip(" )]")) for left, right in halved] if gap in "([" else halved
             left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
             if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
                 continue

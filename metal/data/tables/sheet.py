@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
+from metal.data.tables.header import LOOKED_AT, titles_above
 from metal.data.tables.names import is_known
 from metal.data.text import first_few
 from metal.errors import UnknownName
 
 
 def sheet_rows(path: Path, notes: list[str], name: str = "") -> list[list[str | None]]:
-    """The rows of a sheet, the header first, without the empty ones at the end; None for an empty cell.
+    """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty cell.
 
     name: of the sheet; else it is the first whose header names two columns that METAL knows. notes: get which it is,
     and which others there are. Raises UnknownName for a sheet that is not there.
@@ -30,23 +33,39 @@ def sheet_rows(path: Path, notes: list[str], name: str = "") -> list[list[str | 
             headers = {}
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # the size that a file states is often wrong
-                headers[sheet.title] = next(sheet.iter_rows(max_row=1, values_only=True), ())
+                top = list(sheet.iter_rows(max_row=LOOKED_AT, values_only=True))
+                above = titles_above([[_text(cell) for cell in row] for row in top])
+                headers[sheet.title] = top[above : above + 2]
             if name and name not in headers:
                 raise UnknownName("sheet", name, list(headers))
-            tables = [title for title, header in headers.items() if sum(map(is_known, header)) > 1]
+            tables = [title for title, rows in headers.items() if any(sum(map(is_known, row)) > 1 for row in rows)]
             title = name or (tables or list(headers))[0]
             others = [other for other in headers if other != title]
             notes += [f"only the sheet {title!r} is read, not {first_few(others)} (`sheet`)"] if others else []
-            sheet, header = book[title], headers[title]
-            width = max((place for place, cell in enumerate(header, 1) if cell is not None), default=1)
+            sheet = book[title]
+            named = [place for row in headers[title] for place, cell in enumerate(row, 1) if cell is not None]
+            width = max(named, default=1)
             for number, row in enumerate(sheet.iter_rows(max_col=width, values_only=True), 1):
                 if any(cell is not None for cell in row):
-                    rows += [[None] * width] * (number - 1 - end)
+                    rows += [[None] * width for _ in range(number - 1 - end)]
                     rows.append([_text(cell) for cell in row] + [None] * (width - len(row)))
                     end = number
+            for left, top_row, right, bottom in _merged_down(path, sheet._worksheet_path):
+                for row in rows[top_row : min(bottom, len(rows))]:
+                    row[left - 1 : right] = rows[top_row - 1][left - 1 : right]
         finally:
             book.close()
     return rows
+
+
+def _merged_down(path: Path, sheet: str) -> list[tuple[int, int, int, int]]:
+    """Left, top, right and bottom of cells merged over several rows: what stands in the first holds for all."""
+    from openpyxl.utils import range_boundaries
+
+    with zipfile.ZipFile(path) as archive:
+        ranges = re.findall(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"', archive.read(sheet.lstrip("/")))
+    corners = (range_boundaries(merged.decode()) for merged in ranges)
+    return [(left, top, right, bottom) for left, top, right, bottom in corners if bottom > top]
 
 
 def _text(cell: Any) -> str | None:

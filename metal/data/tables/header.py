@@ -1,0 +1,59 @@
+"""Where the header of a table stands: titles above it, names in two rows (raters over criteria)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from metal.data.tables.names import is_known
+from metal.data.text import plural
+
+Row: TypeAlias = Sequence[str | None]
+LOOKED_AT = 20  # rows at the top of a file among which the header is sought
+_NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*%?\s*")
+
+
+def titles_above(rows: Sequence[Row]) -> int:
+    """How many rows stand above the header, which names more columns than each of them.
+
+    It is the first row that names two columns that METAL knows, or the row above where both make the header; without
+    one, the first of the widest where the first row of all is a title.
+    """
+    filled = [sum(bool(cell and cell.strip()) for cell in row) for row in rows]
+    named = [sum(is_known(cell) for cell in row if cell) > 1 for row in rows]
+    header = next((at for at in range(len(rows)) if named[at]), 0)
+    if header and all(n < max(2, filled[header] - 1) for n in filled[:header]):
+        return header - (joined(rows[header - 1], rows[header], rows[header + 1 :]) is not None)
+    return filled.index(max(filled)) if rows and not header and filled[0] < 2 < max(filled) else 0
+
+
+def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
+    """The names of a header in two rows, `A1__fluency`; None where the second is no part of it.
+
+    It is, where the first leaves cells empty or repeats them, the second repeats names under different ones of it, and
+    numbers or other cells stand below. below: some rows of data.
+    """
+    width = max(len(first), len(second))
+    top, sub = ([(cell or "").strip() for cell in [*row, *[None] * (width - len(row))]] for row in (first, second))
+    given = [name for name in sub if name]
+    if len(set(given)) == len(given) or any(map(_NUMBER.fullmatch, given)) or not below:
+        return None
+    if all(top) and len(set(top)) == len(top):
+        return None
+    above, names = "", []
+    for over, under in zip(top, sub, strict=True):
+        above = over or (above if under else "")
+        names.append(f"{above}__{under}" if above and under else above or under)
+    repeats = {name for name in given if given.count(name) > 1}
+    parts = [place for place, under in enumerate(sub) if under in repeats]
+    if not all("__" in names[place] for place in parts) or len({*filter(None, names)}) < len([*filter(None, names)]):
+        return None
+    cells = [row[place] for row in below for place in parts if place < len(row) and row[place]]
+    return names if cells and not repeats & {str(cell).strip() for cell in cells} else None
+
+
+def about_header(above: int, *, two_rows: bool) -> list[str]:
+    """What is said of rows above the header and of a second row of it."""
+    notes = [f"{plural(above, 'line')} above the header left out"] if above else []
+    return notes + (["the header stands in two rows, joined with `__`"] if two_rows else [])
