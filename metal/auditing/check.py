@@ -235,13 +235,12 @@ def _other_scale(table: pd.DataFrame) -> Iterator[Finding]:
     """Criteria on which most of what one kind of rater says lies beyond twice all that the other ever says."""
     answered = table[table["score"].notna() & table["kind"].isin(["human", "llm"])]
     for (criterion,), rows in _groups(answered, ["criterion"]):
-        by_kind = rows.groupby("kind", observed=True)["score"].agg(["min", "median", "max", "count"])
-        by_kind = by_kind[by_kind["count"] >= FEW_ITEMS].sort_values("max")
-        if len(by_kind) == 2 and by_kind["min"].min() >= 0:
+        by_kind = rows.groupby("kind", observed=True)["score"].agg(["min", "median", "max", "count"]).sort_values("max")
+        if len(by_kind) == 2 and by_kind["min"].min() >= 0 and by_kind["count"].min() >= FEW_ITEMS:
             low, high = (by_kind.iloc[at] for at in (0, 1))
             if high["max"] > 1.9 * low["max"] > 0 and high["median"] > low["max"]:
-                whose = {"human": "people's", "llm": "judges'"}
-                scores = [f"{whose[str(at.name)]} scores go from {at['min']:g} to {at['max']:g}" for at in (high, low)]
+                whose = {"human": "people's scores go", "llm": "judges' scores go"}
+                scores = [f"{whose[str(at.name)]} from {at['min']:g} to {at['max']:g}" for at in (high, low)]
                 yield Finding("other-scale", f"{criterion}: {', '.join(scores)}; are these two scales?")
 
 

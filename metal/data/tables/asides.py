@@ -70,7 +70,7 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
     place, filled = np.arange(len(frame)), frame.notna().sum(axis=1).to_numpy()
     again = filled > 1
     for name in frame.columns:
-        again &= (frame[name].isna() | (frame[name].astype(object) == name)).to_numpy()
+        again &= (frame[name].isna() | frame[name].isin([name])).to_numpy()
     survey = any(str(cell).startswith('{"ImportId"') for cell in frame.iloc[:2].to_numpy().ravel())  # Qualtrics
     rated = np.flatnonzero(filled > 2)
     last, fewest = (rated[-1], filled[rated].min()) if len(rated) else (len(frame), 0)

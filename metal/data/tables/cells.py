@@ -99,7 +99,7 @@ def turn_by_turn(turns: Sequence[tuple[str, str]]) -> str:
 
 def conversation(text: str) -> str:
     """A text that is a JSON list of messages, turn by turn; any other as it is."""
-    return turn_by_turn(turns_of(text)) or text
+    return (text and turn_by_turn(turns_of(text))) or text
 
 
 def digest(text: str) -> str:

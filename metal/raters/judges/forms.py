@@ -69,6 +69,7 @@ _COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since|here
 _THINGS = r"(?:claim|fact|sentence|statement|detail|word|name|item|question|error|mistake|issue|problem|case|line)s?"
 _COUNTED = rf"[ \t]+(?:(?:key|main|of\s+the|the)\s+)?{_THINGS}\b"  # 4 out of 5 claims
 _GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade|put|place|lean|estimate)"
+_BOXED = r"\\boxed\{(?:\\(?:text|math)\w*\{)?"
 _CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
 
 # The same in other languages of METAL, whose numbers may stand close to letters.
@@ -126,8 +127,8 @@ FORMS = tuple(
         (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
         # 4 stars | Four stars
         (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"),
-        # <score>4</score> | \boxed{{4}} | [RESULT] 4
-        (TIED, rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}"),
+        # <score>4</score> | \boxed{{\text{{4}}}} | [RESULT] 4
+        (TIED, rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}"),
         # (90 + 80) / 2 = 85
         (TIED, rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}"),
         # Je donne une note de 3 | スコアは3です
@@ -171,11 +172,17 @@ _SOMEBODY = (
     r"says|states|asks|asked\s+me|orders|claims(?=\s+(?:that|to|it|the|an?)\b)|tells|demands|instructs|wants|tries|"
     r"attempts|(?<!\b(?:that|which)\s)(?:contains|includes))"
 )
+# Those whose ratings the rated text tells of, or that are rated in it.
+_OTHERS = (
+    r"(?:customer|user|author|guest|reviewer|critic|client|visitor|viewer|reader|student|buyer|travell?er|magazine|article|"
+    r"source|review|film|movie|book|restaurant|hotel|product|phone|game|album|show)s?"
+)
 # Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
 # got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter, it would get
 BORROWED = regex.compile(
     rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if|(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
     rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{_JUDGED}\b)\p{{L}}+|"
+    rf"{_OTHERS}\s+(?:gave|gives?|rated?|rates|award(?:s|ed)|earn(?:s|ed)|got|received)|"
     r"(?:if\s+(?!I\b|forced)|had\s+(?:it|the|this)\s)[^.!?;\n]+,\s[^.!?;,\n]*\b(?:would|could))\b"
     r"(?:[\s:\"“‘'(*]+(?!(?:I|my|so|but|which|this)\b|and\b(?!\s+(?:give|rate|score|answer|assign|award|return|say)\b))"
     r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
@@ -208,7 +215,7 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
         rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
         rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
         rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，।]|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s))"
-        rf"|<\w{{1,20}}>\s?{label}\s?</|\bno[,:]\s+{label}[.!]?\s*\Z"
+        rf"|<\w{{1,20}}>\s?{label}\s?</|{_BOXED}\s?{label}\s?\}}|\bno[,:]\s+{label}[.!]?\s*\Z"
         rf"|(?P<bold>\*\*{label}\*\*|\b(?:it|{_JUDGED})\s+is\s+(?<!{_NEGATION}[^.!?\n]{{0,60}}){label}[.!\"*]*\s*\Z|"
         rf"{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
         regex.I | regex.M,
