@@ -107,6 +107,7 @@ def audit(
     from metal.api.results import Audit
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
+    from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.runs.judges_run import doubts
     from metal.runs.remarks import with_remarks
@@ -133,8 +134,10 @@ def audit(
     added, beside = told_apart(ratings)
     inputs = load(data, added)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    result = audited(dataset, settings, progress=progress)
     warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
+    dataset, made = originals(dataset)
+    result = audited(dataset, settings, progress=progress)
+    warnings += made
     warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     if excluded and excluded.outputs and not min_raters:
         warnings.append(
@@ -193,6 +196,7 @@ def leaderboard(
     UsageError where no criterion that people rated has ends.
     """
     from metal.api.ranking_results import Leaderboard
+    from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_one_person
     from metal.genie.leaderboard.leaderboard import LeaderboardSettings
@@ -211,8 +215,9 @@ def leaderboard(
     )
     inputs = load(data, ratings)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
+    dataset, made = originals(dataset)
     result = ranked(dataset, settings, progress or no_progress)
-    result = replace(result, warnings=(*result.warnings, *about_one_person(result.people)))
+    result = replace(result, warnings=(*result.warnings, *about_one_person(result.people), *made))
     result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     raters = (*result.people, *result.beside)
     manifest = inputs.manifest("leaderboard", dataset, settings.to_dict(), raters, result.signature)

@@ -93,6 +93,7 @@ def billboard(
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
+    from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
     inputs = load(as_dataset(data))
@@ -120,9 +121,11 @@ def billboard(
         exclude_noisy=exclude_noisy,
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
+    dataset, made = originals(dataset)
     stored = stored_ensembles(inputs.folder) if board else []
     result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
-    result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
+    warnings = [*made, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]
+    result = with_exclusions(result, excluded, warnings)
     kept = bool(board and record(board) and store_ensembles(inputs.folder, list(result.ensembles.values())))
     if at is None and kept:
         keep_settings(inputs.folder, settings)

@@ -69,11 +69,11 @@ def correct(
     from metal.auditing.corrected import corrected
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
-    from metal.data.pairs import one_item_per_pair
+    from metal.data.pairs import one_item_per_pair, originals
     from metal.data.text import signature_line
 
     inputs = load(data, ratings)
-    dataset = one_item_per_pair(inputs.dataset)
+    dataset, left_out = originals(one_item_per_pair(inputs.dataset))
     settings = AuditSettings(
         judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference, seed=seed
     )
@@ -88,7 +88,7 @@ def correct(
     )
     chosen = labelled or ("drawn" if drawn else "random" if labels else "not said")
     asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
-    warnings = (*made.warnings, *_doubts(dataset, chosen, drawn, made.tables["corrected"]))
+    warnings = (*left_out, *made.warnings, *_doubts(dataset, chosen, drawn, made.tables["corrected"]))
     about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
     if drawn:
         about["labelled"] = f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"

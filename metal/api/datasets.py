@@ -221,9 +221,11 @@ def compare(
     """
     from metal.auditing.paper_tables import compare as compared
     from metal.building.store import read_drawn
+    from metal.data.pairs import originals
 
     inputs = load(data, ratings)
     dataset, warnings = inputs.without_noisy(exclude_noisy)
+    dataset, made = originals(dataset)
     drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
     table = compared(
         dataset,
@@ -236,7 +238,7 @@ def compare(
         resamples=resamples,
         seed=seed,
     )
-    return Comparison(table, warnings)
+    return Comparison(table, (*warnings, *made))
 
 
 HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds

@@ -1,13 +1,14 @@
-"""Pairs shown in both orders, as one item each."""
+"""Pairs shown in both orders, as one item each; and outputs that were made from others, left out."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
-from metal.data.dataset import Dataset, assemble
+from metal.data.dataset import Dataset, assemble, with_parts
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import SWAPPED
+from metal.data.text import first_few, plural
 
 CONTRADICTS = "another answer when swapped"
 MADE = "pairs"  # the table of dataset.toml where pairs were made of single outputs: of, which, seed
@@ -45,3 +46,22 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
     facts = tidy_facts(facts.drop_duplicates(key))
     parts = dataset.criteria.values(), dataset.sources.values(), outputs.values(), dataset.raters.values()
     return assemble(dataset.card, *parts, facts, extra=dataset.extra)
+
+
+def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
+    """The dataset without outputs that were made from others (probes, repeats, translations back), and a warning.
+
+    They are no generator's work: only what asks about their conditions counts them. Pairs that were swapped stay.
+    """
+    made = {
+        name: output.condition
+        for name, output in dataset.outputs.items()
+        if output.condition and not (output.is_pair and output.condition == SWAPPED)
+    }
+    if not made:
+        return dataset, ()
+    kept = [output for name, output in dataset.outputs.items() if name not in made]
+    facts = tidy_facts(dataset.ratings[~dataset.ratings["output"].isin(list(made))])
+    conditions = first_few(list(dict.fromkeys(made.values())))
+    line = f"{plural(len(made), 'output')} made from others ({conditions}) are no generator's work and are left out"
+    return with_parts(dataset, outputs=kept, facts=facts), (line,)

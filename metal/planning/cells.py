@@ -17,7 +17,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.pairs import one_item_per_pair
+from metal.data.pairs import one_item_per_pair, originals
 from metal.data.records import MANY_LABELS, METRIC_SCORE, Criterion
 from metal.errors import UsageError, check_known
 from metal.planning.sampling import usual_panel
@@ -215,7 +215,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     Raises UnknownName for a judge, criterion or language that does not occur, UsageError where nothing is rated or a
     criterion that was asked for has no ends.
     """
-    dataset = one_item_per_pair(dataset)
+    dataset, left_out = originals(one_item_per_pair(dataset))
     judges = _judges(dataset, settings)
     check_known("criterion", settings.criteria, [name for name in dataset.criteria if name != METRIC_SCORE.name])
     check_known("language", settings.languages, dataset.languages)
@@ -251,7 +251,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
             f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
             + (f" (criterion {endless[0]} {_ENDLESS})" if endless else "; take other criteria, languages or people")
         )
-    return made, [f"{name} {_ENDLESS}: it is left out" for name in endless]
+    return made, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
 
 
 def _cell(
