@@ -99,15 +99,20 @@ class Verdict:
 COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 
-def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
-    """The verdict on a judge in a cell. It depends on nothing outside the cell."""
+def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap, *, ranges: bool = True) -> Verdict:
+    """The verdict on a judge in a cell. It depends on nothing outside the cell.
+
+    ranges: whether figures without each person in turn are wanted too; no verdict depends on them.
+    """
     beside = standing(cell, judge, bootstrap)
-    early = _early(beside, final=False)
+    missing = _missing(beside)
+    early = (UNDECIDED, missing) if missing else _people(beside, final=False)
     far = [] if early or beside.gold or cell.by_scores else careless_people(cell, bootstrap)
     if far:
         beside = cell.shared["standing", judge, bootstrap] = Standing(cell, judge, bootstrap, far)
-    early = early or _early(beside)
-    decided = _said(beside, *early) if early else _decide(beside)
+        missing = _missing(beside)
+    early = early or ((UNDECIDED, missing) if missing else _people(beside, final=True))
+    decided = _said(beside, *early) if early else _decide(beside, ranges)
     if not far:
         return decided
     names = tuple(cell.people[seat] for seat in sorted(far))
@@ -121,14 +126,8 @@ def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdic
     return Verdict(*where, verdict, reason, items=len(beside.items), sources=beside.n_sources, **figures)
 
 
-def _early(beside: Standing, *, final: bool = True) -> tuple[str, str] | None:
-    """Rules 1 and 2: the verdict and reason where nothing can be said of a judge; None where something can."""
-    reason = _missing(beside)
-    return (UNDECIDED, reason) if reason else _people(beside, final)
-
-
 def _missing(beside: Standing) -> str:
-    """What is missing, and how many; empty where nothing is."""
+    """Rule 1: what is missing, and how many; empty where nothing is."""
     people = "a person's label" if beside.gold else "two people"
     if not beside.asked:
         return f"no item with {people} was put to the judge"
@@ -177,7 +176,7 @@ def _rank_alike(beside: Standing) -> str:
     )
 
 
-def _decide(beside: Standing) -> Verdict:
+def _decide(beside: Standing, ranges: bool) -> Verdict:
     """Rules 3 to 6."""
     cell, items, balanced = beside.cell, len(beside.items), beside.balanced
     assert balanced is not None  # rule 1
@@ -191,9 +190,10 @@ def _decide(beside: Standing) -> Verdict:
         clauses = _open(beside, balanced, below)
         say, number = partial(say, below_person=below), _number(beside, balanced)
         if beside.limits(balanced.person - balanced.constant).low > 0:
-            fewer = (_kept(balanced)[0] for balanced in beside.without_one if balanced)
-            kept = beside.limits(_kept(balanced))
-            say = partial(say, share_kept=kept, **range_columns("share_kept", fewer))
+            say = partial(say, share_kept=beside.limits(_kept(balanced)))
+            if ranges:
+                fewer = (_kept(balanced)[0] for balanced in beside.without_one if balanced)
+                say = partial(say, **range_columns("share_kept", fewer))
             recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
             if recalibrated:
                 return say(INFORMATIVE, f"{number} as given; {recalibrated}")

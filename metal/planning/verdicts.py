@@ -91,7 +91,8 @@ class SimulatedVerdicts:
             version = self.rng.integers(len(self._people), size=len(row))
             codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(np.int32)
             matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
-            yield verdict(replace(self.cell, matrix=matrix, judges=(self.judge,)), self.judge, self.bootstrap)
+            cell = replace(self.cell, matrix=matrix, judges=(self.judge,))
+            yield verdict(cell, self.judge, self.bootstrap, ranges=False)
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:

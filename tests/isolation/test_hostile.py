@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -310,6 +312,7 @@ ANSWERS = {
 def test_answers_are_a_strangers(run: Run) -> None:
     code = f"""
 import os
+import signal
 def score(output):
     for fd in range(3, 256):
         try:
@@ -414,7 +417,8 @@ def test_it_ends_with_its_parent(how: str, program: Write, tmp_path: Path, filte
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
     command = [sys.executable, "-c", STARTER, program(code), "a"]
-    parent = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+    unignored = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job is deaf to it
+    parent = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, preexec_fn=unignored)
     children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
     seen = _scoring_child(children)
     parent.send_signal(2 if how == "interrupted" else 9)
