@@ -173,6 +173,9 @@ def leaderboard(
         ),
     ] = None,
     with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False,
+    corrected: Annotated[
+        str, Option("Also people's means corrected by this judge's ratings, as `metal.correct` gives them.")
+    ] = "",
     permutations: Permutations = 1000,
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
@@ -184,7 +187,8 @@ def leaderboard(
     an output are averaged, then outputs; overall is the mean of the criteria. Beside a score stand its 95% interval by
     source, its standard error and what that is at most, and a cluster: within one, nobody is shown to be worse than
     its first, by paired permutation tests on shared sources. Generators that different groups of people rated are not
-    compared: `reference` takes one group. Automatic metrics stand beside, on the same outputs.
+    compared: `reference` takes one group. Automatic metrics stand beside, on the same outputs. With `corrected` so do
+    people's means as a judge on all sources and people on some give them; they rank nobody.
 
     The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run folders (from
     `metal.judge` and `metal.score`) whose ratings are added.
@@ -196,6 +200,9 @@ def leaderboard(
     UsageError where no criterion that people rated has ends.
     """
     from metal.api.ranking_results import Leaderboard
+    from metal.auditing.corrected_compared import with_corrected
+    from metal.auditing.settings import AuditSettings
+    from metal.building.store import read_drawn
     from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_one_person
@@ -212,11 +219,17 @@ def leaderboard(
         permutations=permutations,
         seed=seed,
         exclude_noisy=exclude_noisy,
+        corrected=corrected,
     )
     inputs = load(data, ratings)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     dataset, made = originals(dataset)
     result = ranked(dataset, settings, progress or no_progress)
+    if corrected:
+        by = AuditSettings((corrected,), settings.criteria, settings.languages, reference, seed=seed)
+        drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
+        board = with_corrected(result.tables["leaderboard"], dataset, by, drawn)
+        result = replace(result, tables={**result.tables, "leaderboard": board})
     result = replace(result, warnings=(*result.warnings, *about_one_person(result.people), *made))
     result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     raters = (*result.people, *result.beside)

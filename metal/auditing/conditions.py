@@ -14,7 +14,7 @@ import numpy as np
 from metal.auditing.scored_outputs import ScoredOutputs, says
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name, sides
-from metal.data.records import Rater
+from metal.data.records import SWAPPED, Output, Rater
 from metal.stats.intervals import wilson
 from metal.stats.leniency import Shifts, mean_shift
 from metal.stats.patterns import Codes, Numbers
@@ -83,6 +83,15 @@ def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any)
             changed[scored.of[row]] += answers[row] != answers[scored.of[row]]
             times[scored.of[row]] += 1
     return np.where(times > 0, changed / np.maximum(times, 1), np.nan)
+
+
+def unpaired_outputs(scored: ScoredOutputs, judge: str, outputs: Mapping[str, Output]) -> Iterator[str]:
+    """The outputs that the judge scored and that are in no condition, as it did not score what they were made from."""
+    answers = scored.scores([judge])[:, 0]
+    for row in np.flatnonzero(~np.isnan(answers)):
+        output = outputs[scored.matrix.outputs[row]]
+        if output.of and output.condition != SWAPPED and (scored.of[row] < 0 or math.isnan(answers[scored.of[row]])):
+            yield output.output
 
 
 def condition_rows(

@@ -22,9 +22,11 @@ from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import holm, t_cdf
 
 LEAST = 20  # labelled sources
+LEAST_OTHERS = 2  # sources that only the judge rated: the spread of one is unknown
 NOT_RANDOM = 0.001  # p, below which the labelled sources are not taken for a random subset
 MOST_LEFT_OUT = 20  # people who are left out in turn
 ALL = "(all)"
+ALL_LABELLED = "people rated all sources: their mean needs no correction"
 SHOWN = 0.05  # p, below which a generator is shown to be better than another
 CLASSES_COMPARED = 5  # of the judge's means, labelled against the rest
 CORRECTED = (
@@ -225,9 +227,11 @@ def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) 
     if not labelled.any():
         return "people and the judge rated no source in common"
     if not others.any():
-        return "people rated all sources: their mean needs no correction"
+        return ALL_LABELLED
     if labelled.sum() < LEAST:
         return f"{plural(int(labelled.sum()), 'labelled source')}, {LEAST} needed"
+    if others.sum() < LEAST_OTHERS:
+        return f"{plural(int(others.sum()), 'source')} without labels, {LEAST_OTHERS} needed"
     p = _differs(judge[labelled], judge[others]) if tested else 1.0
     if p < NOT_RANDOM:
         return f"the labelled sources are no random subset: the judge scores them otherwise than the rest (p {p:.1g})"

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from metal.auditing.cells import cells
 from metal.auditing.corrected import SourceMeans, chances_of, refused, source_means
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.errors import UsageError
 
 
 def corrected_rows(
@@ -21,7 +23,8 @@ def corrected_rows(
     """A row for each language, criterion, judge and generator, as `compare` has them: the mean that people would give,
     from the judge on the sources of all these generators and people on some, on the scale of the criterion.
 
-    drawn: source -> the probability with which people were asked about it.
+    generators: empty for those that occur in each language. drawn: source -> the probability with which people were
+    asked about it.
     """
     for cell in cells(dataset, settings, continuous=True):
         ends = cell.criterion.scale.ends
@@ -30,11 +33,12 @@ def corrected_rows(
         writers = [dataset.outputs[output].generator for output in cell.matrix.outputs]
         for judge in cell.judges:
             means = source_means(cell, judge, writers, chances_of(dataset, cell, drawn))
-            of = {name: means[name] for name in generators if name in means}
+            compared = generators or sorted(set(writers))
+            of = {name: means[name] for name in compared if name in means}
             judged = [_names(each, ~np.isnan(each.judge)) for each in of.values()]
-            shared = set.intersection(*judged) if len(of) == len(generators) else set()
+            shared = set.intersection(*judged) if len(of) == len(compared) else set()
             every = set.union(*judged) if judged else set()
-            for name in generators:
+            for name in compared:
                 row: dict[str, Any] = {
                     "language": cell.language,
                     "criterion": cell.criterion.name,
@@ -46,6 +50,29 @@ def corrected_rows(
                     "undefined": "" if shared else "no source shared by all generators",
                 }
                 yield row | (_mean(_kept(of[name], shared), ends, settings.seed) if shared else {})
+
+
+def with_corrected(
+    table: pd.DataFrame, dataset: Dataset, settings: AuditSettings, drawn: Mapping[str, float]
+) -> pd.DataFrame:
+    """A leaderboard with columns `corrected`, its ends and why it is undefined, as shares of the scale, 1 the best; NaN
+    for rows of several languages or criteria together. settings: with one judge, whose rows they are.
+    """
+    corrected = {}
+    for row in corrected_rows(dataset, settings, (), drawn):
+        share = dataset.criteria[row["criterion"]].share
+        ends = sorted((share(row["mean_low"]), share(row["mean_high"])))
+        where = row["language"], row["criterion"], row["generator"]
+        corrected[where] = (share(row["mean"]), *ends, row["undefined"])
+    if not corrected:
+        raise UsageError(f"{settings.judges[0]} rated no criterion with ends that people rated: nothing to correct")
+    blank = (math.nan, math.nan, math.nan, "")
+    places = zip(table["language"], table["criterion"], table["generator"], strict=True)
+    rows = [corrected.get(place, blank) for place in places]
+    columns = {f"corrected{end}": [row[at] for row in rows] for at, end in enumerate(("", "_low", "_high"))}
+    why = [f"corrected: {reason}" if reason else "" for *_, reason in rows]
+    undefined = ["; ".join(filter(None, both)) for both in zip(table["undefined"], why, strict=True)]
+    return table.assign(**columns, undefined=undefined)
 
 
 def _names(means: SourceMeans, rows: Any) -> set[int]:

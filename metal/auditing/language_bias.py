@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import judges_of
-from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of
+from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of, unpaired_outputs
 from metal.auditing.scored_outputs import ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
@@ -23,6 +23,7 @@ from metal.stats.leniency import (
     LEAST_RELIABILITY,
     RatedItems,
     Shifts,
+    flip_p_values,
     parallel_shifts,
     shifts_beside_people,
 )
@@ -34,8 +35,8 @@ PEOPLE = "people"  # asked for as a judge: their own mean
 PARALLEL, BESIDE = "the same contents", "quality held equal"
 WITH_ENDS = ("parallel", "parallel_beside_people", *FIGURES, "flips", "excess_flips")
 LANGUAGE_BIAS = (
-    *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "mean", "outputs"),
-    "contents",
+    *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "flip_p", "mean"),
+    *("outputs", "contents"),
     *(f"{name}{end}" for name in WITH_ENDS for end in ("", "_low", "_high")),
     *("top_share", "undefined"),
 )
@@ -83,6 +84,7 @@ def language_bias(
     unordered = [name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends]
     rows: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
+    unpaired: dict[str, set[str]] = {}
     ordered = [dataset.criteria[name] for name in chosen if name not in unordered]
     for done, criterion in enumerate(ordered):
         again = {judge: repeats_of(dataset, judge) for judge in judges}
@@ -98,6 +100,7 @@ def language_bias(
             rows += _rows(scored, judge, repeats, panel, reference)
             if judge != PEOPLE:
                 changes += condition_rows(scored, judge, panel, dataset.raters, falls)
+                unpaired.setdefault(judge, set()).update(unpaired_outputs(scored, judge, dataset.outputs))
     progress(len(ordered), len(ordered))
     tables = {
         "language_bias": pd.DataFrame(rows, columns=list(LANGUAGE_BIAS)),
@@ -112,7 +115,13 @@ def language_bias(
             "of `metal.read`, or add people's ratings"
         )
     left_out = f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out: {first_few(unordered)}"
-    return BiasTables(tables, (*([left_out] if unordered else []), *_unreliable(rows)))
+    lost = [
+        f"{judge}: {plural(len(outputs), 'output')} made from one that it did not judge left out of the conditions: "
+        f"{first_few(sorted(outputs))}"
+        for judge, outputs in unpaired.items()
+        if outputs
+    ]
+    return BiasTables(tables, (*([left_out] if unordered else []), *lost, *_unreliable(rows)))
 
 
 def _unreliable(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -155,6 +164,9 @@ def _rows(
     )
     parallel_people, _ = _parallel(scored, against, rated) if len(people) else (None, "")
     lean, by = (parallel, PARALLEL) if parallel else (beside.get("gap"), BESIDE)
+    by = PARALLEL if judge == PEOPLE else by
+    at = answers[judged], scored.language[judged], scored.unit[judged], scored.content[judged]
+    flip_p = holm(flip_p_values(*at, len(scored.languages), scored.languages.index(pivot)))
     adjusted = holm(lean.p) if lean else np.full(len(scored.languages), np.nan)
     flipped = flips(scored, answers, scored.scores(repeats), judged, pivot)
     sign = 1 if scored.criterion.direction == "higher" else -1
@@ -170,7 +182,9 @@ def _rows(
             "flips": (flipped[language][0], 0),
             "excess_flips": (flipped[language][1], 0),
         }
-        undefined = {"parallel": why_parallel, "gap": why_beside[place], "excess_flips": flipped[language][2]}
+        undefined = {"parallel": why_parallel}
+        if judge != PEOPLE:  # who are beside nobody, and are not asked again
+            undefined |= {"gap": why_beside[place], "excess_flips": flipped[language][2]}
         verdict = says(lean, place, adjusted[place], scored.span, LEANS)
         yield {
             "language": language,
@@ -180,6 +194,7 @@ def _rows(
             "by": by,
             **_with_ends("lean", lean, place),
             "p": adjusted[place],
+            "flip_p": flip_p[place],
             "mean": sign * float(answers[own].mean()),
             "outputs": int(own.sum()),
             "contents": len(np.unique(scored.content[own])),

@@ -21,6 +21,7 @@ DESCRIBED: Tables = {
             Column("says", "says", below=lambda row: row["by"]),
             Column("lean", "lean", signed, interval=True),
             Column("p", "p, corrected", p_value),
+            Column("flip_p", "p against the pivot, by sign flips", p_value),
             Column("above_people", "better than people by", signed, interval=True),
             Column("gap", "quality held equal", signed, interval=True),
             Column("naive_regression", "naive: regression", signed),

@@ -21,6 +21,7 @@ RANKING = (
     Column("generator", "generator", below=lambda row: "human writing" if row["human"] else ""),
     Column("cluster", "cluster", count),
     Column("score", "score", share, interval=True, direction="higher"),
+    Column("corrected", "people by judge", share, interval=True, direction="higher"),
     Column("standard_error", "standard error", share, below=lambda row: f"at most {share(row['worst_error'])}"),
     *(Column(counted, counted, count) for counted in ("outputs", "sources", "ratings", "people", "unanswered")),
 )
@@ -75,6 +76,11 @@ class LeaderboardRun(RankingRun):
         """How many sources per language are scored; None for all."""
         sample = self.manifest["settings"].get("sample")
         return int(sample) if sample else None
+
+    @cached_property
+    def corrected_by(self) -> str:
+        """The judge by whose ratings people's means are corrected; empty for none."""
+        return str(self.manifest["settings"].get("corrected", ""))
 
     @cached_property
     def seed(self) -> int:

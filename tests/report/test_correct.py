@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import metal
+from metal.cli import metal as command_line
 from metal.data.files import bundled
-from metal.errors import UsageError
+from metal.errors import UnknownName, UsageError
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 
@@ -133,3 +135,33 @@ def test_generators_side_by_side_by_corrected_means() -> None:
     table = metal.compare(read(few), corrected="gpt-4", resamples=100).table
     reasons = table[table["rater"].str.startswith("people by")]["undefined"]
     assert reasons.str.contains("20 needed").all()
+
+
+def test_a_leaderboard_has_corrected_means_beside(tmp_path: Path) -> None:
+    """The same figures as `compare --corrected`, as shares of the scale; the mean of all languages has none."""
+    frame = scores()
+    both = pd.concat([frame, frame.assign(source=frame["source"] + "es", language="es")])
+    board = metal.leaderboard(read(both), corrected="gpt-4", permutations=100)
+    table = board.tables["leaderboard"].set_index(["language", "generator"])
+    compared = metal.compare(read(both), corrected="gpt-4", resamples=100).table
+    for row in compared[compared["rater"] == "people by gpt-4"].to_dict("records"):
+        assert table.loc[(row["language"], row["generator"]), "corrected"] == pytest.approx((row["mean"] - 1) / 4)
+    assert table.loc[""]["corrected"].isna().all()
+    assert "for every generator" in (board.save(tmp_path / "run") / "report.html").read_text(encoding="utf-8")
+    assert metal.leaderboard(read(frame), permutations=100).tables["leaderboard"]["corrected"].isna().all()
+    with pytest.raises(UnknownName, match="gpt-5"):
+        metal.leaderboard(read(frame), corrected="gpt-5", permutations=100)
+
+
+def test_nothing_to_correct_is_one_line_and_one_source_more_is_too_few(tmp_path: Path) -> None:
+    frame = scores()
+    labelled = frame[frame["source"].isin(frame.loc[frame["rater"] == "A1", "source"])]
+    labelled.to_csv(tmp_path / "all.csv", index=False)
+    ran = CliRunner().invoke(command_line, ["correct", str(tmp_path / "all.csv"), "--out", str(tmp_path / "run")])
+    assert ran.exit_code == 0, ran.output
+    assert "People rated all sources that the judge rated: their own mean needs no" in ran.output
+    assert "people only" not in ran.output
+    extra = frame[~frame["source"].isin(labelled["source"])].iloc[[0]]
+    table = metal.correct(read(pd.concat([labelled, extra]))).tables["corrected"].set_index("generator")
+    assert table.loc["g1", "undefined"] == "corrected: 1 source without labels, 2 needed"
+    assert table.loc["g1", ["corrected", "corrected_low"]].isna().all()

@@ -75,8 +75,17 @@ def test_conditions_are_compared_with_what_they_were_made_from() -> None:
     outputs = [*dataset.outputs.values(), *again.values()]
     parts = dataset.criteria.values(), dataset.sources.values(), outputs, dataset.raters.values()
     both = assemble(dataset.card, *parts, tidy_facts(facts.loc[:, list(FACTS)]))
-    (row,) = metal.bias_language(both).tables["conditions"].to_dict("records")
+    bias = metal.bias_language(both)
+    assert not bias.warnings
+    (row,) = bias.tables["conditions"].to_dict("records")
     assert (row["language"], row["condition"], row["change"], row["lower"]) == ("en", "rubric in Basque", -1, 1)
+    without = str(facts["output"].iloc[-1]).removesuffix("/eu-rubric")
+    fewer = assemble(both.card, *parts, tidy_facts(facts.loc[facts["output"] != without, list(FACTS)]))
+    bias = metal.bias_language(fewer)
+    assert bias.warnings == (
+        f"j: 1 output made from one that it did not judge left out of the conditions: {without}/eu-rubric",
+    )
+    assert bias.tables["conditions"]["pairs"].tolist() == [row["pairs"] - 1]
 
 
 def test_what_cannot_be_asked_is_said_in_a_line() -> None:
@@ -122,7 +131,7 @@ def test_one_id_in_several_languages_is_one_content_wherever_it_is_read(tmp_path
     assert joined.ratings.query("rater == 'B1'")["language"].tolist() == ["es"] * 15
 
 
-def test_people_s_own_lean_is_asked_for_by_name() -> None:
+def test_people_s_own_lean_is_asked_for_by_name(tmp_path: Path) -> None:
     people = metal.read(
         pd.DataFrame(
             [
@@ -140,6 +149,10 @@ def test_people_s_own_lean_is_asked_for_by_name() -> None:
     table = bias.tables["language_bias"].set_index("language")
     assert table["mean"].to_dict() == {"en": 0.5, "es": 0.5, "eu": 0}
     assert table.loc["eu", "lean"] == pytest.approx(-1 / 3)
+    assert set(table["undefined"]) == {""}  # no people beside people, and nobody was asked again
+    html = (bias.save(tmp_path / "run") / "report.html").read_text(encoding="utf-8")
+    assert "more severe" not in html
+    assert "the people more lenient" in html
     assert headline(bias).startswith("People's scores are highest in English (+0.17) and lowest in Basque (−0.33) on ")
 
 

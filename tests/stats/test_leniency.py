@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.stats.leniency import RatedItems, mean_shift, parallel_shifts, shifts_beside_people
+from metal.stats.leniency import RatedItems, flip_p_values, mean_shift, parallel_shifts, shifts_beside_people
 
 LANGUAGES = 4
 
@@ -104,3 +104,20 @@ def test_shifts_with_contents_missing_hold_their_level() -> None:
 
 def test_a_mean_of_one_cluster_has_no_interval() -> None:
     assert np.isnan(mean_shift(np.array([1.0, 2.0]), np.array([0, 0])).interval(0)).all()
+
+
+def test_sign_flips_are_exact() -> None:
+    """Four contents that all stand 1 higher: of 16 flips two sum to 4 or -4."""
+    content, language = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+    p_values = flip_p_values(content + 1.0 * language, language, content, content, 2, pivot=0)
+    assert np.isnan(p_values[0])
+    assert p_values[1] == 2 / 16
+    both = flip_p_values(content + 1.0 * language, language, content, content // 2, 2, pivot=0)
+    assert both[1] == 2 / 4  # two contents of two outputs each
+
+
+def test_sign_flips_keep_their_level() -> None:
+    rng = np.random.default_rng(3)
+    content, language = np.repeat(np.arange(9), 2), np.tile([0, 1], 9)
+    drawn = [flip_p_values(rng.normal(size=18), language, content, content, 2, pivot=0)[1] for _ in range(300)]
+    assert np.mean(np.array(drawn) <= 0.05) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 300)

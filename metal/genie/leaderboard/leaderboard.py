@@ -43,6 +43,7 @@ class LeaderboardSettings:
     labels); scores without levels are averaged in any case. sample: score this many sources of each language
     (`sources_chosen`), None for all. with_judges: put LLM judges beside people, as metrics are. permutations: of each
     test. exclude_noisy: the model (metal.genie.noisy) by which people were left out before, "" for none.
+    corrected: the judge by whose ratings people's means are corrected beside the scores, "" for none.
     """
 
     reference: str = ""
@@ -54,6 +55,7 @@ class LeaderboardSettings:
     permutations: int = 1000
     seed: int = 0
     exclude_noisy: str = ""
+    corrected: str = ""
 
     def __post_init__(self) -> None:
         check_resampling(seed=self.seed, permutations=self.permutations)
@@ -82,6 +84,7 @@ def signature(data: str, settings: LeaderboardSettings) -> str:
             "agg": settings.aggregate,
             "sample": settings.sample,
             "judges": "yes" if settings.with_judges else "",
+            "corrected": settings.corrected,
             "perm": settings.permutations,
             "seed": settings.seed,
         }
@@ -92,7 +95,7 @@ COLUMNS = {
     "leaderboard": (
         *("language", "criterion", "rank", "cluster", "generator", "human", "score", "score_low", "score_high"),
         *("standard_error", "worst_error", "outputs", "sources", "languages", "ratings", "people", "unanswered"),
-        "undefined",
+        *("corrected", "corrected_low", "corrected_high", "undefined"),
     ),
     "comparisons": ("language", "criterion", "first", "second", "sources", "difference", "p", "p_holm", "undefined"),
     "beside": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metal.auditing.language_bias import LEANS
+from metal.auditing.language_bias import LEANS, PEOPLE
 from metal.auditing.scored_outputs import EVEN, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, interval, listed, name, signed, slug, within
@@ -20,6 +20,10 @@ MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
     "Above 0: more lenient than in the mean language for equal quality, whichever end is better. Intervals are 95%."
+)
+OF_PEOPLE = (
+    "Of people, above 0: higher than in the mean language on the same contents, as the outputs are better there or "
+    "the people more lenient."
 )
 
 
@@ -41,9 +45,11 @@ def charts(run: BiasRun) -> list[Chart]:
         ]
         title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
         leans = [f"{language_name(row['language'])} {signed(row['lean'])}" for row in rows if row["says"] == LEANS]
-        alt = f"How far {within(judge)} leans in {len(rows)} languages; leaning: {', '.join(leans) or 'none shown'}."
+        who = "people lean" if judge == PEOPLE else f"{within(judge)} leans"
+        alt = f"How far {who} in {len(rows)} languages; leaning: {', '.join(leans) or 'none shown'}."
         key = f"lean_{slug(criterion)}_{slug(judge)}"
-        sides = ("more severe", "more lenient")
+        sides = ("lower", "higher") if judge == PEOPLE else ("more severe", "more lenient")
+        opening = "People lean" if judge == PEOPLE else "It leans"
         drawn.append(
             dots_chart(
                 key,
@@ -56,14 +62,14 @@ def charts(run: BiasRun) -> list[Chart]:
                 source="language_bias",
                 form=signed,
                 sides=sides,
-                finding=f"It leans in {listed(leans)}." if leans else "No lean is shown.",
+                finding=f"{opening} in {listed(leans)}." if leans else "No lean is shown.",
             )
         )
     return drawn
 
 
 def lean_table(run: BiasRun) -> TableView:
-    """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
+    """Criteria and judges in rows, languages in columns, what is opening and the lean with its interval in cells."""
     languages = sorted({row["language"] for row in run.records("language_bias")}, key=language_name)
     rows: Rows = []
     for (criterion, judge), of in _groups(run).items():
@@ -71,10 +77,11 @@ def lean_table(run: BiasRun) -> TableView:
         cells = (_cell(by.get(language)) for language in languages)
         rows.append((run.short(criterion), name(judge), *cells))
     columns = ("", "judge", *(name(language_name(language)) for language in languages))
-    notes = (EXPLAINED, *reasons(run, "language_bias", run.records("language_bias"), "language"))
-    return TableView.of(
-        run, "language_bias", "In which languages it leans", columns, rows, name="leans", heads=2, notes=notes
-    )
+    judges = {judge for _, judge in _groups(run)}
+    explained = [*([EXPLAINED] if judges != {PEOPLE} else []), *([OF_PEOPLE] if PEOPLE in judges else [])]
+    notes = (*explained, *reasons(run, "language_bias", run.records("language_bias"), "language"))
+    title = "In which languages people lean" if judges == {PEOPLE} else "In which languages it leans"
+    return TableView.of(run, "language_bias", title, columns, rows, name="leans", heads=2, notes=notes)
 
 
 def _cell(row: Row | None) -> Cell:

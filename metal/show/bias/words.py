@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.auditing.language_bias import BESIDE
+from metal.auditing.language_bias import BESIDE, PEOPLE
 from metal.auditing.scored_outputs import MARGIN
 from metal.runs.bias_run import BiasRun
 from metal.show.view import Definition, define
@@ -17,7 +17,10 @@ SOURCES = {
 
 def facts(run: BiasRun) -> dict[str, str]:
     """What is left open."""
-    parts = ["that a judge that is even here is even on other texts"]
+    judges = {row["judge"] for row in run.records("language_bias")}
+    parts = ["that a judge that is even here is even on other texts"] if judges != {PEOPLE} else []
+    if PEOPLE in judges:
+        parts.append("that people are lenient or severe in a language: the outputs may be better or worse there")
     if any(row["by"] == BESIDE for row in run.records("language_bias")):
         parts.insert(0, "that the judge is biased: the people of one language may be severer than those of another")
     return {"Not to be concluded": f"{'; '.join(parts)}.".replace("that", "That", 1)}
@@ -31,6 +34,8 @@ def definitions(run: BiasRun) -> list[Definition]:
         "quality held equal. Intervals are 95%, by the jackknife over contents or sources.",
         "Even, leans": f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side of 0. "
         "Leans: not even, and not 0 at 5% after Holm's correction over the languages.",
+        "By sign flips": "Whether contents are scored as in the pivot language: exact however few there are, as the "
+        "signs of their differences are flipped; corrected by Holm over the languages.",
         "Same contents": "Each content has a level of its own, each language a shift; shifts add up to 0.",
         "Quality held equal": "The judge's score on people's mean, shrunk towards the language's mean by its "
         "reliability. People's severity is taken away inside a language. Refused where the reliability is below 0.3.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from metal.auditing.corrected import ALL_LABELLED
 from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, plural, share, signed, within
 from metal.runs.columns import Row
@@ -19,6 +20,9 @@ def headline(run: CorrectRun) -> str:
         return f"The judge's share of a class is shown to be off in {len(off)} of {plural(len(classes), 'case')}."
     rows = _answered(run)
     if not rows:
+        needless = set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}
+        if needless:
+            return "People rated all sources that the judge rated: their own mean needs no correction."
         return "Nothing could be corrected; the reasons stand below."
     missed = [row for row in rows if row["bias_low"] > 0 or row["bias_high"] < 0]
     saved = [row["labels_saved"] for row in rows if known(row["labels_saved"])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from metal.auditing.corrected import ALL_LABELLED
 from metal.data.text import known, name
 from metal.runs.correct_run import CorrectRun
 from metal.show.parts import closing, reasons
@@ -45,6 +46,8 @@ def brief(run: CorrectRun) -> Iterator[TableView]:
     if not rows:
         yield tables(run)[0]
         return
+    if set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}:
+        return  # the headline says it
     alone = ("generator",) if len({row["generator"] for row in rows}) == 1 else ()
     without = (*alone, "rank", "bias", "rho", "labelled")
     notes = (EXPLAINED, *reasons(run, "corrected", rows, "generator"))

@@ -28,6 +28,11 @@ EXPLAINED = (
     "is at most for this score and number of outputs."
 )
 
+OF_CORRECTED = (
+    "people's mean of all sources that {} rated for every generator, by their labels and its ratings "
+    "(`metal.correct`); of single criteria in single languages."
+)
+
 
 def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str = "ranking") -> TableView:
     """Every generator of a criterion in a language, best first, clusters on bands."""
@@ -38,12 +43,13 @@ def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str =
         "leaderboard",
         f"Generators by people: {run.where(criterion, language)}",
         rows,
-        without=() if missing else ("unanswered",),
+        without=(*(() if missing else ("unanswered",)), *(() if run.corrected_by else ("corrected",))),
         band="cluster",
         name=key,
         heads=2,
         notes=(
             EXPLAINED,
+            *([f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}"] if run.corrected_by else []),
             *_inside_clusters(run, rows, criterion, language),
             *reasons(run, "leaderboard", rows, "generator"),
         ),
