@@ -21,7 +21,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
-from metal.api.read import NOWHERE, Inputs, as_dataset, folder_of, load, with_runs
+from metal.api.read import NOWHERE, as_dataset, folder_of, load, with_runs
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def billboard(
     if board is None and at is not None:
         raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")
     runs = tuple(map(folder_of, ratings))
-    inputs = Inputs(with_runs(board.dataset if board else inputs.dataset, runs), inputs.folder, runs)
+    inputs = replace(inputs, dataset=with_runs(board.dataset if board else inputs.dataset, runs), runs=runs)
     settings = BoardSettings(
         reference=reference,
         criteria=names(criteria),

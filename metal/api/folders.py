@@ -71,7 +71,8 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
     from metal.data.dataset_lines import read_raters
     from metal.data.files import read_toml
 
-    if kind in RESULTS:
+    unfinished = kind == "generate" and not (path / "tables").is_dir()
+    if kind in RESULTS and not unfinished:
         from metal.show.pages import headline
 
         run = open_run(path)

@@ -325,7 +325,7 @@ async def generate_async(
     Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError, UnknownName and
     DataError.
     """
-    from metal.api.asked import Generating, default_callbacks
+    from metal.api.asked import GeneratedTexts, Generating, default_callbacks
     from metal.running.asking import Terms, carry_out
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.job import read_request
@@ -367,7 +367,12 @@ async def generate_async(
     for warning in job.warnings:
         callbacks.say(warning)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force)
-    return Generating(run, job, terms, await carry_out(job, run, terms, callbacks))
+    outcome = await carry_out(job, run, terms, callbacks)
+    if outcome.dry_run:
+        return Generating(run, job, terms, outcome)
+    texts = GeneratedTexts.read(run)
+    texts.report(run)
+    return Generating(run, job, terms, outcome, texts)
 
 
 generate = synchronous(generate_async, "generate")

@@ -26,6 +26,7 @@ RESULTS = {
     "design": ("metal.api.design_result", "Design"),
     "diff": ("metal.api.drift_result", "Diff"),
     "gate": ("metal.api.drift_result", "Gate"),
+    "generate": ("metal.api.asked", "GeneratedTexts"),
     "design labels": ("metal.api.design_result", "LabelPlan"),
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
     "probe report": ("metal.api.probe_result", "ProbeReport"),

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.building.flags import REFUSES
 from metal.data.dataset import Dataset
 from metal.data.ratings import code_matrix
-from metal.data.records import Criterion
+from metal.data.records import Criterion, Output
 from metal.stats.aggregate import NOBODY, TIE, consensus
 
 ALL = "all"  # languages, qualities
@@ -233,3 +234,49 @@ def reversals(classes: pd.DataFrame, dataset: Dataset) -> list[str]:
                 f"({good['share']:.1%} of the good, {bad['share']:.1%} of the bad)"
             )
     return sentences
+
+
+GENERATED = ("language", "passages", "texts", "qualities", "declined", "flagged", "reasons", "chosen", "without")
+GENERATED_BY = ("language", "generator", "quality", "texts", "missing", "declined", "flagged", "reasons", "chosen")
+
+
+def generated(dataset: Dataset, outputs: Sequence[Output], languages: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """What generators wrote in each of these languages: tables `languages` and, by generator, `texts`.
+
+    passages: those with a text. without: of them, those none of whose outputs is chosen. missing: of them, those that
+    the generator has no text of; NaN for what people wrote, as nobody was asked. reasons: of the flags, with counts.
+    """
+    noted: Mapping[str, Any] = dataset.extra.get("generators", {})
+    qualities = {name: about.get("quality", "") for name, about in noted.items()} | quality_of(dataset)
+    overall, by_generator = [], []
+    for language in languages:
+        passages = {key for key, source in dataset.sources.items() if source.language == language and source.text}
+        texts = [output for output in outputs if output.language == language]
+        by_quality = Counter(qualities.get(output.generator, "other") for output in texts)
+        covered = {output.source for output in texts if output.chosen}
+        row = {"language": language, "passages": len(passages), "qualities": _counted(by_quality)}
+        overall.append(row | _of_texts(texts) | {"without": len(passages - covered)})
+        for generator in dict.fromkeys([*noted, *(output.generator for output in outputs)]):
+            theirs = [output for output in texts if output.generator == generator]
+            missing = len(passages - {output.source for output in theirs}) if generator != "reference" else math.nan
+            row = {"language": language, "generator": generator, "quality": qualities.get(generator, "")}
+            by_generator.append(row | _of_texts(theirs) | {"missing": missing})
+    return {
+        "languages": pd.DataFrame(overall, columns=list(GENERATED)),
+        "texts": pd.DataFrame(by_generator, columns=list(GENERATED_BY)),
+    }
+
+
+def _of_texts(texts: Sequence[Output]) -> dict[str, Any]:
+    flags = Counter(flag for output in texts for flag in output.flags)
+    return {
+        "texts": len(texts),
+        "declined": flags[REFUSES],
+        "flagged": sum(bool(output.flags) for output in texts),
+        "reasons": _counted(flags),
+        "chosen": sum(output.chosen for output in texts),
+    }
+
+
+def _counted(names: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in names.most_common())

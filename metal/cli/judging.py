@@ -14,12 +14,13 @@ import click
 
 import metal
 from metal.cli.verb import Verb, verb
-from metal.data.text import duration, plural
+from metal.data.text import duration
 from metal.errors import NothingToDo
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
+    from metal.data.records import Output
     from metal.raters.judges.limits import CostEstimate
     from metal.running.asking import Callbacks
 
@@ -174,24 +175,21 @@ def generate(ask: bool | None, **options: Any) -> None:
         console.say(f"note: {note}")
     replies = f"; the replies are in {run.folder}" if job.plan.models else ""
     console.say(f"In {job.folder}{replies} ({duration(outcome.seconds)})", wrap=False)
+    console.say(f"Report: {run.folder / 'report.html'}", wrap=False)
     not_asked = sum(statistics.not_asked for statistics in outcome.statistics.values())
     finish(run, "" if not_asked else f"metal annotate export {job.folder} --to html")
 
 
 def _show_outputs(run: Generating) -> None:
     """What there is in a sentence; then one row per generator: texts, flagged and chosen ones."""
-    outputs, rows = run.job.outputs, []
-    if outputs:
-        sources = {source.source: source for source in run.job.plan.sources}
-        languages = {sources[output.source].language for output in outputs if output.source in sources}
-        chosen, flagged = sum(output.chosen for output in outputs), sum(bool(output.flags) for output in outputs)
-        where = f" in {plural(len(languages), 'language')}" if languages else ""
-        answer = (
-            f"{plural(len(outputs), 'text')}{where}: {chosen:,} can be handed out to be rated, {flagged:,} flagged."
-        )
-        console.say(answer, bold=True)
+    outputs: list[Output] = run.job.outputs
+    rows: list[list[str]] = []
+    if run.texts:
+        from metal.show.pages import headline
+
+        console.say(headline(run.texts), bold=True)
     for name in dict.fromkeys(output.generator for output in outputs):
-        texts = [output for output in run.job.outputs if output.generator == name]
+        texts = [output for output in outputs if output.generator == name]
         flagged, chosen = sum(bool(output.flags) for output in texts), sum(output.chosen for output in texts)
         statistics = run.outcome.statistics.get(name)  # None: of another run
         missing = f"{sum(statistics.kinds.values()) - statistics.answered:,}" if statistics else "-"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from metal import __version__
+from metal.building.describe import generated
 from metal.building.flags import LanguageProfiles
 from metal.building.generate import (
     REFERENCE,
@@ -24,6 +26,7 @@ from metal.data.dataset import Dataset, dataset_to_change, load_dataset, update_
 from metal.data.files import check_outside, whole_text
 from metal.data.languages import sides
 from metal.data.records import Output
+from metal.data.text import signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
 from metal.errors import DataError, MetalError, UsageError, check_known
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
@@ -32,6 +35,7 @@ from metal.raters.judges.models import find_model, judges_files, named_models, w
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.running.job import Job, Request
 from metal.running.judging import prompt_folders
+from metal.runs.parts import write_results
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,19 @@ class GenerateJob(Job):
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
         others = [output for output in kept.values() if output.generator not in generators]
         together = {output.output: output for output in [*others, *drawn]}
-        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
+        changed = replace(dataset, outputs=together, extra=extra)
+        update_dataset(changed, self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
         self.write_run(out, state={"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
+        tables = generated(changed, drawn, sorted({source.language for source in self.plan.sources}))
+        write_results(out, self.notes, (), tables)
         return tallies
+
+    @property
+    def signature(self) -> str:
+        asked = {"models": "+".join(self.request.models), "quality": "+".join(self.request.quality)}
+        chosen = {"choose": self.request.choose, "seed": self.request.seed}
+        return signature_line({"metal": __version__, "data": self.dataset.identity} | asked | chosen)
 
     def _fresh(self, dataset: Dataset, index: JournalIndex | None) -> list[Output]:
         """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""

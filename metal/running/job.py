@@ -29,7 +29,7 @@ from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_client
 from metal.runs.parts import manifest
 
-PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
+PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet", "warnings.txt", "report.html")
 PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}  # where a setting is named otherwise
 
 
@@ -104,6 +104,11 @@ class Job(ABC):
         """The raters that run.toml names."""
         return ()
 
+    @property
+    def signature(self) -> str:
+        """All that the run's figures depend on; empty where others compute them."""
+        return ""
+
     @abstractmethod
     def what(self) -> str:
         """What is to be asked, in a few words."""
@@ -159,7 +164,8 @@ class Job(ABC):
             clear_shards(out)
             for name in PARTS:
                 (out / name).unlink(missing_ok=True)
-            shutil.rmtree(out / BATCHES, ignore_errors=True)
+            for folder in (BATCHES, "tables"):
+                shutil.rmtree(out / folder, ignore_errors=True)
         self.write_run(out)
 
     @abstractmethod
@@ -173,7 +179,7 @@ class Job(ABC):
         settings |= {"dataset": str(self.folder), "identities": self._identities(), "prompt_hashes": self.digests()}
         settings |= {"concurrency": self.concurrency} if self.concurrency else {}
         settings |= {self.DESCRIBED: {model.name: model.described() for model in self.plan.models}} | more
-        about = manifest(self.command, self.dataset, [self.folder], settings, self.raters)
+        about = manifest(self.command, self.dataset, [self.folder], settings, self.raters, self.signature)
         with new_file(out / "run.toml") as partial:
             partial.write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
 

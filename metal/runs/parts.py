@@ -67,6 +67,13 @@ def write_parts(
 ) -> None:
     """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures only."""
     (folder / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
+    write_results(folder, warnings, raters, tables)
+
+
+def write_results(
+    folder: Path, warnings: Iterable[str], raters: Iterable[Rater], tables: Mapping[str, pd.DataFrame]
+) -> None:
+    """All of them but run.toml; those that are in the folder are replaced."""
     lines = "".join(f"{' '.join(text.split())}\n" for text in warnings)
     (folder / "warnings.txt").write_text(lines, encoding="utf-8")
     write_jsonl(folder / "raters.jsonl", map(rater_record, raters))
@@ -75,7 +82,7 @@ def write_parts(
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
     """Each table as CSV, JSON and Parquet; the bytes depend on its figures only."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name, table in tables.items():
         (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
         (folder / f"{name}.json").write_text(json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -109,7 +116,8 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
         makers = "`metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
         raise UsageError(f"{folder}: {whose}; a report is made from a run of {makers}")
     for part, shape in SHAPES.items():
-        if not isinstance(about.get(part), shape) or not about[part]:
+        may_lack = part == "criteria" and command == "generate"  # texts may be written before anything is asked of them
+        if not isinstance(about.get(part), shape) or not (about[part] or may_lack):
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))
     return about
 

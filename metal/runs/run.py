@@ -134,6 +134,11 @@ class Run:
         """The signature of the run as a whole."""
         return str(self.manifest["signature"])
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What was asked for, as a page shows it."""
+        return dict(self.manifest["settings"])
+
     @cached_property
     def data(self) -> Mapping[str, Any]:
         """What run.toml says of the dataset: identity, title, licence, ..."""

@@ -143,6 +143,7 @@ KINDS = {
     "design": Kind("metal.show.design", "design study", "design.html"),
     "diff": Kind("metal.show.drift", "judges before and after", "sections.html"),
     "gate": Kind("metal.show.drift", "gate for judges", "sections.html"),
+    "generate": Kind("metal.show.generate", "generated texts", "sections.html"),
     "design labels": Kind("metal.show.labels", "plan of labels", "sections.html"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "probe report": Kind("metal.show.probe", "what judges are blind to", "sections.html"),
@@ -212,8 +213,7 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
 
 def settings_in_words(run: Run) -> str:
     """The settings as `name value`, without those that are empty or false; 0 is shown."""
-    settings = run.manifest["settings"].items()
-    shown = ((key, value) for key, value in settings if value is not False and value not in ("", [], {}))
+    shown = ((key, value) for key, value in run.settings.items() if value is not False and value not in ("", [], {}))
     return ", ".join(f"{key} {_plain(value)}" for key, value in shown)
 
 

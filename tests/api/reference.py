@@ -24,6 +24,8 @@ from metal.runs.columns import Column
 from metal.runs.correct_run import CorrectRun
 from metal.runs.design_run import DesignRun
 from metal.runs.drift_run import DiffRun
+from metal.runs.generate_run import GenerateRun
+from metal.runs.labels_run import LabelsRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.monitor_run import MonitorRun
 from metal.runs.passport_run import PassportRun
@@ -34,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 RUNS: tuple[type[Run], ...] = (
     *(AuditRun, BiasRun, ProbeRun, CorrectRun, DiffRun),
-    *(BoardRun, MonitorRun, LeaderboardRun, DesignRun, PassportRun),
+    *(BoardRun, MonitorRun, LeaderboardRun, DesignRun, LabelsRun, PassportRun, GenerateRun),
 )
 
 

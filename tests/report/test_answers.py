@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import metal
 from metal.auditing.verdict import AS_GOOD, INFORMATIVE
 from metal.data.records import Rater
 from metal.genie.behaviour import ALL_CRITERIA, TESTED
@@ -195,3 +196,23 @@ def test_a_study_says_what_to_buy_next(needs: list[dict[str, Any]], words: str) 
     about = {**DATA, "settings": {"width": 0.05}, "signature": "s"}
     run = DesignRun("made", about, {"quality": QUALITY}, {}, {"needs": table}, ())
     assert of_design.headline(run).startswith(words)
+
+
+def test_the_next_command_of_a_board_reads_the_file_it_was_made_from(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "source": f"s{n % 6}",
+            "generator": f"g{n // 6}",
+            "language": "en",
+            "rater": rater,
+            "score": rng.integers(1, 6),
+        }
+        for n in range(24)
+        for rater in ("A1", "A2", "gpt-4")
+    ]
+    path = tmp_path / "my ratings.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    board = metal.billboard(path, resamples=100, permutations=100)
+    commands = [card.command for card in of_board.cards(board)]
+    assert f"metal audit '{path}'" in commands
