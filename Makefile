@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-services check docs shots bench clean
+.PHONY: help demo test test-services test-adapters check docs shots bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -54,6 +54,21 @@ endif
 test-services: .venv/ready .services/bin/label-studio  ## against the real Label Studio, which is installed in .services
 	METAL_LABEL_STUDIO=$(CURDIR)/.services/bin/label-studio $(BIN)/python -m pytest -m services tests/services
 
+# Each package wants versions of its own.
+ADAPTERS := inspect_ai deepeval ragas
+$(ADAPTERS:%=.adapters/%/ready): .adapters/%/ready: pyproject.toml
+ifdef UV
+	test -x .adapters/$*/bin/python || uv venv --quiet --python $(PYTHON) .adapters/$*
+	uv pip install --quiet --python .adapters/$*/bin/python --editable . pytest hypothesis $*
+else
+	test -x .adapters/$*/bin/python || $(PYTHON) -m venv .adapters/$*
+	.adapters/$*/bin/python -m pip install --quiet --editable . pytest hypothesis $*
+endif
+	@touch $@
+
+test-adapters: $(ADAPTERS:%=.adapters/%/ready)  ## judges of other packages as they are, each installed in .adapters
+	for name in $(ADAPTERS); do .adapters/$$name/bin/python -m pytest -k $$name tests/adapters || exit 1; done
+
 shots: .venv/ready  ## pages of many sizes as pictures, in runs/shots
 	$(BIN)/python -m tests.shots
 
@@ -74,4 +89,4 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.growth --calls 1000
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .services .cache site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .services .adapters .cache site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

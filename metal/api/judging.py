@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -83,7 +83,7 @@ async def judge_async(
     data: Data | None = None,
     judge: Annotated[
         Names | JudgeFunction,
-        Option("Judge to run or, with `resume`, to add: openai:gpt-4o, a name of judges.toml, a baseline.", "-j"),
+        Option("Judge to run or, with `resume`, to add: openai:gpt-4o, module:function, a name of judges.toml.", "-j"),
     ] = (),
     *,
     prompt: Annotated[Names, Option("Prompt: simple, detailed, or your own. [default: detailed]", "-p")] = "detailed",
@@ -155,7 +155,9 @@ async def judge_async(
 
     data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge: names, or any
     function of (source, output, criterion), sync or async, that returns a score, a score and a justification, or the
-    text of a reply; it is called and journaled as models are. callbacks: how progress is shown and who is asked before
+    text of a reply; it is called and journaled as models are. `module:function` names one in a module of the working
+    folder or an installed one; LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics are judges as they
+    are. callbacks: how progress is shown and who is asked before
     something is paid; by default a bar where there is a terminal or notebook, and nobody is asked: `max_cost` limits
     what a run may cost.
 
@@ -163,35 +165,39 @@ async def judge_async(
     there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError.
     """
     from metal.api.asked import Judging, default_callbacks
+    from metal.raters.judges.adapters import adapted
     from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.functions import PROVIDER as FUNCTION
+    from metal.raters.judges.functions import is_function
     from metal.running.asking import Terms, carry_out
     from metal.running.job import engine_of, read_request
     from metal.running.judging import JudgeRequest, check_allowed, dataset_of, judge_job
 
     functions: dict[str, JudgeFunction] = {}
-    if callable(judge):
-        functions[name or getattr(judge, "__name__", "").strip("<>") or "function"] = judge
+    named: Names = judge if isinstance(judge, str | Sequence) else ()
+    if own := not isinstance(judge, str | Sequence):
+        functions[name or getattr(judge, "__name__", "").strip("<>") or "function"] = adapted(judge)
     elif name:
         raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
     if resume is not None:
-        added = () if callable(judge) else names(judge)
+        added = names(named)
         free = (*FREE, "batch", "wait", "engine", "address", *(["judge"] if added else []))
         check_resumed(judge_async, resume, locals(), free=free)
         run = Path(resume)
         request, settings = read_request(run, "judge", JudgeRequest)
-        if any(model.get("asked", "").startswith(f"{FUNCTION}:") for model in settings.get("models", {}).values()):
+        asked = {name: model.get("asked", "") for name, model in settings.get("models", {}).items()}
+        if any(model.startswith(f"{FUNCTION}:") and not is_function(name) for name, model in asked.items()):
             raise UsageError(f"{run} is a run of a function; to go on with it, repeat the call that began it")
         request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
         inputs = load(dataset_of(run, settings))
         concurrency = concurrency or settings.get("concurrency")
     else:
-        if data is None or not judge:
+        if data is None or not (own or judge):
             raise UsageError(
                 'give a dataset and `judge`, e.g. `metal.judge("datasets/demo", judge="openai:gpt-4o-mini")`'
             )
         request = JudgeRequest(
-            judges=tuple(functions) if callable(judge) else names(judge),
+            judges=tuple(functions) or names(named),
             prompts=names(prompt) or ("detailed",),
             criteria=names(criteria),
             languages=names(languages),

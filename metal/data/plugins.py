@@ -1,4 +1,4 @@
-"""What others can add to METAL: providers, formats, metrics, probes, forms, platforms, engines, statistics, verbs.
+"""What others can add to METAL: providers, judges, formats, metrics, probes, forms, platforms, engines, ...
 
 Each kind is a group of entry points (`metal.providers`, `metal.formats`, ...). METAL declares its own in
 pyproject.toml as any other package does, and everything that lists a kind reads this one list.

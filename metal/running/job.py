@@ -124,7 +124,7 @@ class Job(ABC):
         older, settings = read_request(out, self.command, type(self.request))
         self._check_same(out, older, settings.get("dataset", ""))
         for key, now, changed in (
-            ("identities", self._identities(), "judges.toml or the environment"),
+            ("identities", self._identities(), "its code, judges.toml or the environment"),
             ("prompt_hashes", self.digests(), "the prompts' files"),
         ):
             for name, digest in settings.get(key, {}).items():

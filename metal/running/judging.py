@@ -24,7 +24,14 @@ from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.call import Client
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.fake import FAKE, as_synthetic, synthetic_judge, with_records
-from metal.raters.judges.functions import FunctionClient, JudgeFunction, direct_prompt, function_model
+from metal.raters.judges.functions import (
+    FunctionClient,
+    JudgeFunction,
+    direct_prompt,
+    function_model,
+    is_function,
+    named_function,
+)
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
@@ -151,10 +158,13 @@ def judge_job(
 
     functions: judges that are functions, by name. Raises UsageError, UnknownName or DataError.
     """
-    functions = functions or {}
     if not dataset.outputs:
         raise UsageError(f"{folder} has no outputs to rate yet; `metal.generate` makes some from its sources")
     named = named_models(judges_files())
+    functions = dict(functions or {})
+    for name in request.judges:
+        if name not in functions and name not in named and name not in BASELINES and is_function(name):
+            functions[name] = named_function(name)
     baselines = tuple(
         name for name in request.judges if name in BASELINES and name not in named and name not in functions
     )
@@ -170,6 +180,10 @@ def judge_job(
         if len(synthetic) < len(models):
             raise UsageError("synthetic judges (fake:...) get no prompt; give them a run of their own with `out`")
         models, functions = tuple(map(as_synthetic, models)), synthetic
+    elif functions and len(functions) < len(models):
+        raise UsageError(
+            f"functions ({listed(list(functions))}) get no prompt; give them a run of their own with `out`"
+        )
     pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
     if pairs and request.test_questions:
         raise UsageError("`test_questions` are about single outputs, and these are pairs")

@@ -4,6 +4,10 @@ The function is called as `judge(source, output, criterion)`: the two texts and 
 named `language`, it gets that too. Of a pair, `output` is a list of the two texts as they are shown, and the score is 0
 for the first, 1 for the second, 2 for a tie. It returns a score of the criterion's scale; a score and a
 justification; the text of a reply, from which the verdict is read as from a model's; or None for no answer.
+
+By name it is `module:function`, imported as by `python -m` (the working folder first), or an entry point of the group
+`metal.judges`. Judges of other packages are taken as they are (`metal.raters.judges.adapters`). Code that is named is
+run: name only what you trust.
 """
 
 from __future__ import annotations
@@ -11,21 +15,30 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
+from metal.data.plugins import plugins
 from metal.data.records import Criterion
 from metal.errors import UsageError
+from metal.raters.judges.adapters import adapted
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message, Prompt, Template
+from metal.raters.judges.providers import provider_names
 from metal.raters.judges.rubric import Rubric
 
 JudgeFunction = Callable[..., Any]
+GROUP = "metal.judges"
 PROVIDER = "function"
 RAISED = "the judge raised"
 
@@ -69,6 +82,39 @@ def direct_prompt(criteria: Iterable[Criterion]) -> DirectPrompt:
     return DirectPrompt(Template("", "", "", Path()), rubrics)
 
 
+def is_function(name: str) -> bool:
+    """Whether a judge's name is that of a function: an entry point, or `module:function` of a module that is here."""
+    if name in plugins(GROUP):
+        return True
+    module, _, attribute = name.partition(":")
+    parts = [*module.split("."), *attribute.split(".")]
+    if module in provider_names() or not all(part.isidentifier() for part in parts):
+        return False
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    return find_spec(module.partition(".")[0]) is not None
+
+
+def named_function(name: str) -> JudgeFunction:
+    """The judge of a name for which `is_function`. Raises UsageError where it cannot be imported."""
+    value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
+    module, _, attribute = value.partition(":")
+    try:
+        judge = attrgetter(attribute)(import_module(module))
+    except AttributeError as error:
+        raise UsageError(f"judge {name}: {error}; name a function of it, or a model, e.g. langchain:{value}") from None
+    except Exception as error:  # a module can raise anything
+        raise UsageError(f"judge {name}: {module} cannot be imported: {type(error).__name__}: {error}"[:300]) from error
+    return adapted(judge)
+
+
+def _program(name: str) -> bytes:
+    """The file in which a named judge is written, on which its answers depend; empty where it has none."""
+    value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
+    file = getattr(sys.modules.get(value.partition(":")[0]), "__file__", None)
+    return Path(file).read_bytes() if file and file.endswith(".py") else b""
+
+
 def function_model(name: str, function: JudgeFunction, concurrency: int | None = None) -> Model:
     """A function as a model. A changed function is another judge, whose answers are its own.
 
@@ -82,20 +128,23 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
             f"judge {name}: {error}; a judge is a function of the source's text, the output's text and the criterion"
         ) from None
     at_once = concurrency or (16 if inspect.iscoroutinefunction(function) else 1)
-    return FunctionModel(
-        name, PROVIDER, f"{name}@{_fingerprint(function)}", parameters={}, structured="none", concurrency=at_once
-    )
+    code = blake2b(_program(name) or _code(function), digest_size=4).hexdigest()
+    return FunctionModel(name, PROVIDER, f"{name}@{code}", parameters={}, structured="none", concurrency=at_once)
 
 
 def _takes_language(function: JudgeFunction) -> bool:
     return "language" in inspect.signature(function).parameters
 
 
-def _fingerprint(function: JudgeFunction) -> str:
-    """Eight hex digits that change with the function's code."""
+def _code(function: JudgeFunction) -> bytes:
+    """The function's code as bytes, the same in every process."""
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-    text = repr((code.co_code, code.co_consts, code.co_names)) if code else repr(type(function))
-    return blake2b(text.encode(), digest_size=4).hexdigest()
+
+    def written(code: CodeType) -> str:  # code within code has its address in its repr
+        constants = [written(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+        return repr((code.co_code, constants, code.co_names))
+
+    return (written(code) if code else repr(type(function))).encode("utf-8", "surrogatepass")
 
 
 class FunctionClient:

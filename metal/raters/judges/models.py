@@ -18,6 +18,7 @@ from metal.data.files import read_toml
 from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.providers import find_provider, provider_names
 
+OTHERS = "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as MODULE:FUNCTION"
 STRUCTURED = ("json_schema", "json_object", "none")
 FILE = "judges.toml"
 
@@ -224,9 +225,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
     if not model:
         raise DataError(place, "no model", 'Write model = "openai:gpt-4o"')
     if provider not in provider_names():
-        raise UnknownName(
-            f"{place}: provider", provider, provider_names(), "Others are called as langchain:PROVIDER:MODEL"
-        )
+        raise UnknownName(f"{place}: provider", provider, provider_names(), OTHERS)
     record = find_provider(provider)
     settings = {**record.settings(model, place), **{key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}}
     parameters = {"temperature": entry.get("temperature", 0)} | dict(entry.get("parameters", {}))
