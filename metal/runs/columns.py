@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from metal.data import text as formats
+from metal.data.files import read_toml
 
 Row = Mapping[str, Any]
 
@@ -74,3 +77,16 @@ def title_of(columns: Iterable[Column], figure: str) -> str:
     titles = {column.name: column.title for column in columns if column.title}
     parts = (title for name, title in titles.items() if name.startswith(f"{figure}_"))
     return titles.get(figure) or next(parts, "")
+
+
+_meanings = cache(read_toml)
+
+
+def meaning(command: str, name: str) -> str:
+    """What a column of the command's tables means, from meanings.toml; empty if nobody wrote it down."""
+    texts = _meanings(Path(__file__).with_name("meanings.toml"))
+    text = texts.get(command, {}).get(name) or texts["any"].get(name, "")
+    figure, _, end = name.rpartition("_")
+    if not text and end in ("low", "high"):
+        return f"the {end} end of the interval of `{figure}`"
+    return str(text)

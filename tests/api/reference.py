@@ -20,7 +20,7 @@ from metal.runs import judges_run
 from metal.runs.audit_run import AuditRun
 from metal.runs.bias_run import BiasRun
 from metal.runs.board_run import BoardRun
-from metal.runs.columns import Column
+from metal.runs.columns import Column, meaning
 from metal.runs.correct_run import CorrectRun
 from metal.runs.design_run import DesignRun
 from metal.runs.drift_run import DiffRun
@@ -125,13 +125,14 @@ def _tables() -> Iterator[str]:
         yield f"## metal {run.command}"
         for table, columns in {**run.described, **run.optional}.items():
             yield f"### {run.command}: {table}"
-            rows = "\n".join(map(_column, columns)) or "| as in METAL's paper | | |"
-            yield f"| column | on the page | better |\n|---|---|---|\n{rows}"
+            rows = "\n".join(_column(run.command, each) for each in columns) or "| as in METAL's paper | | | |"
+            yield f"| column | what it is | on the page | better |\n|---|---|---|---|\n{rows}"
 
 
-def _column(column: Column) -> str:
+def _column(command: str, column: Column) -> str:
     ends = f", `{column.name}_low`, `{column.name}_high`" if column.interval else ""
-    return f"| `{column.name}`{ends} | {column.title} | {column.direction} |"
+    text = meaning(command, column.name)
+    return f"| `{column.name}`{ends} | {text} | {column.title} | {column.direction} |"
 
 
 def _files() -> Iterator[str]:

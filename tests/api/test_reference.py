@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from metal.runs.columns import meaning
 from tests.api import reference
 
 
@@ -11,6 +12,16 @@ from tests.api import reference
 def test_the_reference_is_of_the_code(page: str) -> None:
     """The API changes only on purpose. Then: python -m tests.api.test_reference writes the pages anew."""
     assert reference.pages()[page] == (reference.REFERENCE / page).read_text(encoding="utf-8")
+
+
+def test_every_column_says_what_it_is() -> None:
+    columns = [
+        (run.command, column.name)
+        for run in reference.RUNS
+        for table in {**run.described, **run.optional}.values()
+        for column in table
+    ]
+    assert [each for each in columns if not meaning(*each)] == []
 
 
 if __name__ == "__main__":
