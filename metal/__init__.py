@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from metal.api.datasets import describe as describe
     from metal.api.datasets import export as export
     from metal.api.demo import demo as demo
+    from metal.api.design_anchors import design_anchors as design_anchors
     from metal.api.design_labels import design_labels as design_labels
     from metal.api.diff import diff as diff
     from metal.api.drift_result import Diff as Diff

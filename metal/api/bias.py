@@ -70,19 +70,25 @@ def bias_language(
     severe. Regressing on people's raw means, or subtracting them, is printed beside it as naive: both raise false
     alarms where languages differ in quality.
 
+    Where the panels of the languages rated some contents that they share (anchors, `metal.design_anchors`), what these
+    people give more or less on them is taken into account: then it is a bias of the judge.
+
     Also by language: how well the judge tells good from bad (slope), its top class, answers that change from the pivot
     language beyond those that change when it is asked again (`repeat=2` of `metal.judge`), and how scores change under
     each condition: instructions in the language of the text (`prompt_language` of `metal.judge`), and outputs made
     from others (columns `of` and `condition`), among them a wrong language and another script, which criteria of
     language must notice and others must not.
 
+    How severe each person is stands in the table `severity`: beside those who rate the same outputs, inside a language,
+    by a many-facet Rasch model; people who share no outputs, as those of two languages, are never compared.
+
     `judges="people"` asks the same of people's own mean: how far they put languages apart on the same contents.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the parts done and the parts in all.
 
-    Returns the tables `language_bias` and `conditions`, plots and the page. Nothing is written before `save`. Raises
-    UsageError where there are fewer than two languages.
+    Returns the tables `language_bias`, `conditions` and `severity`, plots and the page. Nothing is written before
+    `save`. Raises UsageError where there are fewer than two languages.
     """
     from metal import __version__
     from metal.api.bias_result import LanguageBias

@@ -14,6 +14,7 @@ from metal.auditing.cells import judges_of
 from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of, unpaired_outputs
 from metal.auditing.scored_outputs import ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
+from metal.auditing.severity import SEVERITY, severity_rows
 from metal.data.dataset import Dataset, people_named
 from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError, check_known
@@ -26,14 +27,15 @@ from metal.stats.leniency import (
     flip_p_values,
     parallel_shifts,
     shifts_beside_people,
+    with_anchors,
 )
 from metal.stats.patterns import Numbers
 from metal.stats.significance import holm
 
 LEANS = "leans"
 PEOPLE = "people"  # asked for as a judge: their own mean
-PARALLEL, BESIDE = "the same contents", "quality held equal"
-WITH_ENDS = ("parallel", "parallel_beside_people", *FIGURES, "flips", "excess_flips")
+PARALLEL, BESIDE, ANCHORED = "the same contents", "quality held equal", "people made comparable by anchors"
+WITH_ENDS = ("parallel", "parallel_beside_people", "anchored", *FIGURES, "flips", "excess_flips")
 LANGUAGE_BIAS = (
     *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "flip_p", "mean"),
     *("outputs", "contents"),
@@ -44,7 +46,7 @@ LANGUAGE_BIAS = (
 
 @dataclass(frozen=True)
 class BiasTables:
-    """What `language_bias` by_language: tables `language_bias` and `conditions`, and warnings."""
+    """Tables `language_bias`, `conditions` and `severity`, and warnings."""
 
     tables: dict[str, pd.DataFrame]
     warnings: tuple[str, ...]
@@ -84,6 +86,7 @@ def language_bias(
     unordered = [name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends]
     rows: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
+    severity: list[dict[str, Any]] = []
     unpaired: dict[str, set[str]] = {}
     ordered = [dataset.criteria[name] for name in chosen if name not in unordered]
     for done, criterion in enumerate(ordered):
@@ -95,6 +98,7 @@ def language_bias(
             continue
         reference = pivot or _pivot(scored)
         panel = [name for name in people if name in scored.matrix.raters]
+        severity += severity_rows(scored, panel)
         for judge in (name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)):
             repeats = [name for name in again[judge] if name in scored.matrix.raters]
             rows += _rows(scored, judge, repeats, panel, reference)
@@ -105,6 +109,7 @@ def language_bias(
     tables = {
         "language_bias": pd.DataFrame(rows, columns=list(LANGUAGE_BIAS)),
         "conditions": pd.DataFrame(changes, columns=list(CONDITIONS)),
+        "severity": pd.DataFrame(severity, columns=list(SEVERITY)),
     }
     if not rows:
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
@@ -147,11 +152,10 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """A row for each language in which the judge answered. repeats: the judge asked again."""
     panel = scored.scores(people)
+    given = ~np.isnan(panel)
+    people_mean = np.where(given, panel, 0.0).sum(axis=1) / np.where(given.any(axis=1), given.sum(axis=1), np.nan)
     if judge == PEOPLE:
-        given = ~np.isnan(panel)
-        sums = np.where(given, panel, 0.0).sum(axis=1)
-        answers = np.where(given.any(axis=1), sums / np.maximum(given.sum(axis=1), 1), np.nan)
-        people, panel = (), panel[:, :0]
+        answers, people, panel = people_mean, (), panel[:, :0]
     else:
         answers = scored.scores([judge])[:, 0]
     original = scored.condition == ""
@@ -165,6 +169,10 @@ def _rows(
     parallel_people, _ = _parallel(scored, against, rated) if len(people) else (None, "")
     lean, by = (parallel, PARALLEL) if parallel else (beside.get("gap"), BESIDE)
     by = PARALLEL if judge == PEOPLE else by
+    anchors = _parallel(scored, people_mean, original & given.any(axis=1))[0] if len(people) else None
+    anchored = with_anchors(beside["gap"], anchors) if anchors and "gap" in beside else None
+    if not parallel and anchored and np.isfinite(anchored.value).any():
+        lean, by = anchored, ANCHORED
     at = answers[judged], scored.language[judged], scored.unit[judged], scored.content[judged]
     flip_p = holm(flip_p_values(*at, len(scored.languages), scored.languages.index(pivot)))
     adjusted = holm(lean.p) if lean else np.full(len(scored.languages), np.nan)
@@ -178,6 +186,7 @@ def _rows(
         figures: dict[str, tuple[Shifts | None, int]] = {
             "parallel": (parallel, place),
             "parallel_beside_people": (parallel_people, place),
+            "anchored": (anchored, place),
             **{name: (beside.get(name), place) for name in FIGURES},
             "flips": (flipped[language][0], 0),
             "excess_flips": (flipped[language][1], 0),

@@ -29,7 +29,7 @@ def draw(
     that scores that are rare, often the bad ones, are seen. A larger number keeps what a smaller one drew.
     """
     asked = {output.source for output in dataset.outputs.values() if output.chosen}
-    scores = _scores(dataset, judge) if judge else {}
+    scores = mean_shares(dataset, judge) if judge else {}
     records, rows, without = [], [], 0
     for language in languages:
         sources = [dataset.sources[name] for name in sorted(asked) if dataset.sources[name].language == language]
@@ -39,7 +39,7 @@ def draw(
             why = f"{judge} rated none of its sources" if sources else "it has no outputs"
             raise UsageError(f"nothing to draw in {language}: {why}")
         values = np.array([scores.get(source.source, 0.0) for source in kept])
-        for group, size in _shared_out(_groups(values), labels):
+        for group, size in shared_out(score_groups(values), labels):
             members: list[Source] = [kept[place] for place in group]
             chosen = sources_chosen(members, size, seed) if size else frozenset()
             row = {"language": language, "sources": len(members), "drawn": size, "probability": size / len(members)}
@@ -50,27 +50,30 @@ def draw(
     return records, rows, without
 
 
-def _scores(dataset: Dataset, judge: str) -> dict[str, float]:
-    """Source -> the judge's mean share of the scale, over criteria that have ends."""
-    table = dataset.ratings[dataset.ratings["rater"] == judge]
+def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
+    """Source -> the judge's mean share of the scale, over criteria that have ends; people's where no judge is named."""
+    table = dataset.ratings
+    table = table[table["rater"] == judge if judge else table["kind"] == "human"]
     shares = np.full(len(table), np.nan)
     for name, criterion in dataset.criteria.items():
         rows = (table["criterion"] == name).to_numpy()
         shares[rows] = criterion.share(table["score"].to_numpy(dtype=np.float64)[rows])
     if np.isnan(shares).all():
-        raise UsageError(f"{judge} gave no score on a scale with ends, to group sources by; leave `judge` out")
+        raise UsageError(
+            f"{judge or 'nobody'} gave no score on a scale with ends, to group sources by; leave `judge` out"
+        )
     means = table.assign(share=shares).groupby("source", observed=True)["share"].mean().dropna()
     return {str(source): float(share) for source, share in means.items()}
 
 
-def _groups(values: Numbers) -> list[Codes]:
+def score_groups(values: Numbers) -> list[Codes]:
     """The places of the values in each group: equal values together, about as many in each."""
     ends = np.unique(np.quantile(values, np.arange(GROUPS) / GROUPS, method="higher"))
     group = np.maximum(np.searchsorted(ends, values, side="right") - 1, 0)
     return [np.flatnonzero(group == code) for code in np.unique(group)]
 
 
-def _shared_out(groups: list[Codes], labels: int) -> list[tuple[Codes, int]]:
+def shared_out(groups: list[Codes], labels: int) -> list[tuple[Codes, int]]:
     """Each group with its number of labels: as equal as their sizes allow, at least LEAST_OF_GROUP."""
     sizes = [min(len(group), LEAST_OF_GROUP) for group in groups]
     while sum(sizes) < min(labels, sum(map(len, groups))):

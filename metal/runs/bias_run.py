@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from metal.auditing.conditions import CHANGES, CONDITIONS
 from metal.auditing.language_bias import LANGUAGE_BIAS, LEANS, PARALLEL
 from metal.auditing.scored_outputs import EVEN
+from metal.auditing.severity import SEVERITY
 from metal.data.text import count, figure, interval, known, name, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
@@ -29,6 +30,7 @@ DESCRIBED: Tables = {
             Column("reliability", "people's reliability", figure, direction="higher"),
             Column("parallel", "same contents", signed, interval=True),
             Column("parallel_beside_people", "same contents, beside people", signed, interval=True),
+            Column("anchored", "with anchors", signed, interval=True),
             Column("slope", "slope on quality", figure, interval=True, direction="higher"),
             Column("spread", "spread / quality's", figure),
             Column("top_share", "best class", percent),
@@ -59,12 +61,25 @@ DESCRIBED: Tables = {
         ),
         CONDITIONS,
     ),
+    "severity": with_the_rest(
+        (
+            *HEAD,
+            Column("person", "person"),
+            Column("says", "says"),
+            Column("lower_by", "scores lower by", signed, interval=True),
+            Column("p", "p, corrected", p_value),
+            Column("severity", "severity, logits", signed, interval=True),
+            Column("outputs", "shared outputs", count),
+            Column("people", "people compared", count),
+        ),
+        SEVERITY,
+    ),
 }
 
 
 @dataclass(frozen=True, repr=False)
 class BiasRun(Run):
-    """How judges treat languages: tables `language_bias` and `conditions`."""
+    """How judges treat languages: tables `language_bias`, `conditions` and `severity`."""
 
     command = "bias language"
     described = DESCRIBED

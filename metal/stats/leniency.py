@@ -208,6 +208,19 @@ class RatedItems:
         return df
 
 
+def with_anchors(gap: Shifts, people: Shifts) -> Shifts:
+    """The judge's own lean: its gap to people, and how far these people are from those of the other languages.
+
+    gap: of `shifts_beside_people`; people: their `parallel_shifts` on contents that every panel rated. Adds up to 0
+    over the languages that have both; degrees of freedom are Satterthwaite's.
+    """
+    value = _centred(gap.value + people.value)
+    variance = np.where(np.isfinite(value), gap.variance + people.variance, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / (gap.variance**2 / gap.df + people.variance**2 / people.df)
+    return Shifts(value, variance, df)
+
+
 FIGURES = ("above_people", "gap", "naive_regression", "naive_difference", "reliability", "slope", "spread")
 
 

@@ -242,9 +242,10 @@ def test_the_example_script_is_fully_typed() -> None:
     assert done.returncode == 0, done.stdout
 
 
-# No platform has a server here, no source a reference, no run a batch: what is missing is said, both times.
+# No platform has a server here, no source a reference or a translation, no run a batch: that is said, both times.
 REFUSED = {
     "billboard_references",
+    "design_anchors",
     "judge_cancel",
     "annotate_push_mturk",
     "annotate_pull_mturk",
@@ -301,6 +302,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "gate_init": lambda n: metal.gate_init(demo, folder / "before", least=5, out=out / f"gate{n}.toml"),
         "gate_watch": lambda n: metal.gate_watch(folder / "gate.toml", folder / "now", state=out / "watch.jsonl"),
         "design": lambda n: metal.design(demo, rounds=100, criteria="task_quality", languages="en"),
+        "design_anchors": lambda n: metal.design_anchors(demo),
         "design_labels": lambda n: metal.design_labels(demo, folder / "judges", criteria="task_quality"),
         "export": lambda n: metal.export(demo, to="csv", out=out / f"{n}.csv"),
         "formats": lambda n: metal.formats(),

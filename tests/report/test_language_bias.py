@@ -178,3 +178,29 @@ def test_the_gap_of_truthfulqa_multi(reference: Path) -> None:
     table = metal.bias_language(data, judges="people", criteria="truthfulness", reference=people).tables
     shares = table["language_bias"].set_index("language")["mean"]
     assert shares.to_numpy() == pytest.approx([0.635, 0.608, 0.657, 0.495, 0.602], abs=0.001)
+
+
+def test_a_severe_person_is_named_and_languages_are_not_linked(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows = []
+    for language in ("en", "hi"):
+        for place in range(60):
+            quality = int(rng.integers(1, 5))
+            for person in "ABC":
+                score = quality + int(rng.integers(-1, 2)) - (2 if person + language == "Chi" else 0)
+                rows.append({"rater": f"{language}-{person}", "score": min(max(score, 1), 5)})
+                rows[-1] |= {"source": f"{language}{place}", "language": language}
+            rows.append({"rater": "gpt-4", "source": f"{language}{place}", "language": language, "score": quality})
+    rows += [{"rater": "hi-D", "source": "hi0", "language": "hi", "score": 3}]
+    bias = metal.bias_language(metal.read(pd.DataFrame(rows), levels={"*": "1<2<3<4<5"}))
+    table = bias.tables["severity"].set_index("person")
+    assert table.loc["hi-C", "says"] == "severe"
+    assert set(table.loc[["en-A", "en-B", "en-C"], "says"]) == {""}
+    by_language = table.groupby("language")["severity"].sum()
+    assert by_language.to_numpy() == pytest.approx([0, 0], abs=1e-9)
+    means = pd.DataFrame(rows).groupby("rater")["score"].mean()
+    below = means[["hi-A", "hi-B", "hi-C"]].mean() - means["hi-C"]
+    assert table.loc["hi-C", "lower_by"] == pytest.approx(below, abs=0.2)
+    assert table.loc["hi-D", "undefined"] == "severity: 1 output shared with others, 20 needed"
+    html = (bias.save(tmp_path / "run") / "report.html").read_text(encoding="utf-8")
+    assert "hi-C is severe: −0." in html

@@ -61,9 +61,12 @@ def cards(run: BiasRun) -> Iterator[Remark]:
         yield Remark("What changes scores", moved)
     if noticed := _noticed(run):
         yield Remark("Wrong language or script", noticed)
+    if severe := _severe(run):
+        yield Remark("People apart from the others", severe)
     if any(row["by"] == BESIDE for row in rows):
         words = (
-            "To tell the judge from its people, let it rate the same contents in each language (a column `content`)."
+            "To tell the judge from its people, let it rate the same contents in each language (a column `content`), "
+            "or have every panel rate some that all share (`metal.design_anchors`)."
         )
         yield Remark("What to do next", words)
 
@@ -113,6 +116,19 @@ def _noticed(run: BiasRun) -> str:
         if row
     ]
     return " ".join(f"{each}." for each in words)
+
+
+def _severe(run: BiasRun) -> str:
+    """Who scores much lower or higher than the others on the same outputs, the farthest first."""
+    rows = [row for row in run.records("severity") if row["says"]]
+    rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
+    named = [
+        f"{within(row['person'])} is {row['says']}: {signed(-row['lower_by'])} in {language_name(row['language'])} "
+        f"({criterion_in_words(run, row['criterion'])})"
+        for row in rows[:MOST_NAMED]
+    ]
+    more = f"; and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
+    return f"{'; '.join(named)}{more}." if named else ""
 
 
 def _blind(run: BiasRun, rows: Sequence[Row]) -> str:

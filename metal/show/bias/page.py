@@ -69,7 +69,7 @@ def charts(run: BiasRun) -> list[Chart]:
 
 
 def lean_table(run: BiasRun) -> TableView:
-    """Criteria and judges in rows, languages in columns, what is opening and the lean with its interval in cells."""
+    """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
     languages = sorted({row["language"] for row in run.records("language_bias")}, key=language_name)
     rows: Rows = []
     for (criterion, judge), of in _groups(run).items():
@@ -98,6 +98,11 @@ def tables(run: BiasRun) -> list[TableView]:
     """Every table of the page, in its order."""
     rows = run.records("language_bias")
     shown = [lean_table(run), TableView.of_figures(run, "language_bias", "All figures", rows, heads=3, most=MOST_ROWS)]
+    if severity := run.records("severity"):
+        title = "How severe people are, beside those they share outputs with"
+        notes = reasons(run, "severity", severity, "person")
+        options: dict[str, Any] = {"heads": 3, "notes": notes, "most": MOST_ROWS}
+        shown.append(TableView.of_figures(run, "severity", title, severity, **options))
     if len(run.tables["conditions"]):
         conditions = run.records("conditions")
         title = "How scores change from the output that another was made from"

@@ -12,6 +12,7 @@ SOURCES = {
     "Even, leans": "Schuirmann 1987; Holm 1979",
     "Conditions": "McNemar 1947",
     "Noticed": "Wilson 1927",
+    "Severity": "Linacre 1989; Bock and Aitkin 1981",
 }
 
 
@@ -39,11 +40,17 @@ def definitions(run: BiasRun) -> list[Definition]:
         "Same contents": "Each content has a level of its own, each language a shift; shifts add up to 0.",
         "Quality held equal": "The judge's score on people's mean, shrunk towards the language's mean by its "
         "reliability. People's severity is taken away inside a language. Refused where the reliability is below 0.3.",
+        "With anchors": "Quality held equal, and people's own shift added: how far their scores differ on contents "
+        "that the panels of several languages rated. What is left is the judge's.",
         "Naive": "Regression on people's raw mean, and judge minus people, each less its mean over languages: what is "
         "usually printed. Both find gaps between languages of unequal quality where there are none.",
         "Slope on quality": "How far the judge's score follows quality: 1 as people's does, 0 not at all.",
         "Other answer than in the pivot": "Share of contents with another answer than in the pivot language; more "
         "than when asked again: less the share when the judge was asked again in the pivot.",
+        "Severity": "Of a person beside those who share outputs with them, in a language: quality less severity less "
+        "step, in logits (many-facet Rasch model, qualities integrated out), apart from the group's mean. Intervals by "
+        f"source. Severe, lenient: more than {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. "
+        "People without shared outputs, as those of two languages, are never compared.",
         "Conditions": "The same output with other instructions, or an output made from another, beside the original: "
         "mean change, McNemar's exact test of worse against better, and how much nearer to people's scores it comes, "
         "as a share of the scale. Even and changes as even and leans.",

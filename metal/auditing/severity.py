@@ -1,0 +1,96 @@
+"""How severe each person is among those they share outputs with, inside a language."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.scored_outputs import MARGIN, ScoredOutputs
+from metal.data.text import plural
+from metal.errors import Undefined
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.severity import severities
+from metal.stats.significance import holm
+
+SEVERE, LENIENT = "severe", "lenient"
+LEAST = 20  # outputs that a person shares with others
+MOST_PEOPLE = 100
+SEVERITY = (
+    *("language", "criterion", "person", "says", "lower_by", "lower_by_low", "lower_by_high"),
+    *("severity", "severity_low", "severity_high", "p", "outputs", "people", "undefined"),
+)
+
+
+def severity_rows(scored: ScoredOutputs, people: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """A row for each language and person. people: who rated; scales without levels have no rows.
+
+    Only people who are linked by shared outputs are compared: the severities of each such group are apart from its own
+    mean, and those of other groups or languages are not on the same footing. lower_by: on the scale, below
+    what somebody of the group's mean severity gives.
+    """
+    if not scored.criterion.scale.levels:
+        return
+    answers = scored.scores(people)
+    for place, language in enumerate(scored.languages):
+        rows = np.flatnonzero((scored.language == place) & (scored.condition == ""))
+        given = ~np.isnan(answers[rows])
+        shared = given & (given.sum(axis=1, keepdims=True) > 1)
+        rated = np.flatnonzero(given.any(axis=0)).tolist()
+        groups = _linked(shared, [who for who in rated if shared[:, who].sum() >= LEAST])
+        for who in rated:
+            if not any(who in group for group in groups):
+                few = f"severity: {plural(int(shared[:, who].sum()), 'output')} shared with others, {LEAST} needed"
+                yield _row(scored, language, people[who], int(shared[:, who].sum()), 0) | {"undefined": few}
+        for group in groups:
+            yield from _of_group(scored, rows, answers[rows], shared, group, language, people)
+
+
+def _linked(shared: Any, who: Sequence[int]) -> list[list[int]]:
+    """People who share outputs, directly or through others; somebody alone is no group."""
+    from scipy.sparse.csgraph import connected_components
+
+    of = shared[:, who].astype(np.int64)
+    labels = connected_components(of.T @ of > 0, directed=False)[1] if who else []
+    groups = [[who[at] for at in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
+    return [group for group in groups if len(group) > 1]
+
+
+def _of_group(
+    scored: ScoredOutputs,
+    rows: Codes,
+    answers: Numbers,
+    shared: Any,
+    group: Sequence[int],
+    language: str,
+    people: Sequence[str],
+) -> Iterator[dict[str, Any]]:
+    at, person = np.nonzero(shared[:, group])
+    values, level = np.unique(answers[:, group][at, person], return_inverse=True)
+    used, output = np.unique(at, return_inverse=True)
+    _, cluster = np.unique(scored.source[rows[used]], return_inverse=True)
+    blank = [_row(scored, language, people[who], int(shared[:, who].sum()), len(group)) for who in group]
+    try:
+        if len(group) > MOST_PEOPLE:
+            raise Undefined(f"{len(group)} people share outputs, {MOST_PEOPLE} at most")
+        fitted = severities(level, output, person, cluster)
+    except Undefined as error:
+        yield from (row | {"undefined": f"severity: {error}"} for row in blank)
+        return
+    for place, (row, p) in enumerate(zip(blank, holm(fitted.p), strict=True)):
+        ends = (float(fitted.severity[place]), *fitted.interval(place))
+        lower = [fitted.below(each, values) for each in ends]
+        far = p < 0.05 and abs(lower[0]) > MARGIN * scored.span
+        figures = {
+            f"{name}{end}": each[where]
+            for name, each in (("severity", ends), ("lower_by", lower))
+            for where, end in enumerate(("", "_low", "_high"))
+        }
+        yield row | figures | {"p": float(p), "says": "" if not far else SEVERE if lower[0] > 0 else LENIENT}
+
+
+def _row(scored: ScoredOutputs, language: str, person: str, outputs: int, people: int) -> dict[str, Any]:
+    where = {"language": language, "criterion": scored.criterion.name, "person": person, "says": ""}
+    return dict.fromkeys(SEVERITY, math.nan) | where | {"outputs": outputs, "people": people, "undefined": ""}
