@@ -12,7 +12,7 @@ import pytest
 
 import metal
 from metal.data import formats
-from metal.data.dataset import Card, Dataset, assemble
+from metal.data.dataset import Card, Dataset, assemble, concat_facts
 from metal.data.merge import MergeReport, merge, read_map
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
@@ -348,3 +348,40 @@ def test_criteria_outputs_and_languages_that_are_spelled_otherwise(tmp_path: Pat
         "base:s1:h": 10,
         "base:s2:g": 90,
     }
+
+
+def battles(rater: str, *orders: str, first: str = "first") -> Dataset:
+    """One pair a source in each of the orders; the rater always prefers what x wrote."""
+    rows = [(f"s{n}", "x", "y", order, "x", rater) for n in range(3) for order in orders]
+    frame = pd.DataFrame(rows, columns=["source", first, "second", "shown", "winner", "rater"])
+    return metal.read(frame, language="hi")
+
+
+def test_answers_to_pairs_meet_the_pair_in_the_order_in_which_it_was_shown() -> None:
+    """People saw each pair once; the judge saw it in both orders, which the dataset then has."""
+    merged, report = merge(battles("A1", "AB"), battles("gpt-4", "AB", "BA"))
+    assert (report.met, report.unmet, report.added, report.different) == (6, (), 6, 0)
+    outputs = merged.ratings.loc[merged.ratings["rater"] == "gpt-4", "output"]
+    assert sorted(merged.outputs[name].condition for name in outputs) == [""] * 3 + ["swapped"] * 3
+    assert set(merged.ratings["score"]) == {0}
+    again, report = merge(merged, battles("gpt-4", "BA"))
+    assert (report.added, report.same, len(again.outputs)) == (0, 3, 6)
+
+
+def test_pairs_whose_first_is_not_the_same_do_not_meet() -> None:
+    frame = pd.DataFrame([("s0", "x | y", "1", "gpt-4")], columns=["source", "generator", "winner", "rater"])
+    nameless = metal.read(frame, language="hi")
+    with pytest.raises(
+        MetalError, match=r"the two of a pair are unnamed in ratings, x and y in the dataset\. Name them"
+    ):
+        merge(battles("A1", "AB"), nameless)
+
+
+def test_what_was_made_from_an_output_is_not_that_output() -> None:
+    made = Output("t", "s1", "g", "en", "back", of="new:s1:g", condition="back-translation")
+    new = small("new", "gpt-4", {("s1", "g"): 1, ("s2", "g"): 0})
+    facts = facts_from([Rating("t", "quality", "gpt-4", 0)])
+    parts = new.criteria.values(), new.sources.values(), [*new.outputs.values(), made], new.raters.values()
+    merged, report = merge(BASE, assemble(new.card, *parts, concat_facts([new.ratings, facts])))
+    assert (report.met, report.unmet) == (2, ("s1/g",))
+    assert set(merged.ratings.loc[merged.ratings["rater"] == "gpt-4", "output"]) == {"base:s1:g", "base:s2:g"}

@@ -46,7 +46,7 @@ def read(
         Option(
             "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
             "score, reply, reason, comment, confidence, content, text, source_text, reference; of pairs winner, first, "
-            "second, first_text, second_text, shown.",
+            "second, first_text, second_text, shown. Ids in several columns: A+B.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
         ),

@@ -73,7 +73,8 @@ def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
     except Undefined as reason:
         figures = {"points": Estimate.undefined(str(reason)), "strength": Estimate.undefined(str(reason))}
         for code, name in enumerate(names):
-            yield {"generator": name, **counted[code], **columns(figures), "undefined": undefined_note(figures)}
+            places = {"rank": np.nan, "cluster": np.nan, "undefined": undefined_note(figures)}
+            yield {"generator": name, **counted[code], **columns(figures), **places}
         return
     clusters = significance_clusters(fit.strength, fit.better)
     for code in np.argsort(-fit.strength, kind="stable").tolist():

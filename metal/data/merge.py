@@ -19,7 +19,7 @@ from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
 from metal.data.languages import sides
 from metal.data.ratings import facts_in, off_scale, rating_keys
-from metal.data.records import Output, Rater, Scale, Source
+from metal.data.records import Output, Rater, Scale, Source, with_swapped
 from metal.data.tables.cells import fold
 from metal.data.text import first_few
 from metal.errors import DataError
@@ -87,17 +87,20 @@ def merge(
     for name, source in incoming.sources.items():  # a table of one language does not name it in its ids
         if name not in base.sources and (ours := contents.get((source.language, source.content or name))):
             map_sources.setdefault(name, ours)
-    target = _targets(base, incoming, map_sources, map_generators)
+    orders = [pair.of or pair.swapped.output for pair in base.outputs.values() if pair.is_pair]
+    ours = with_swapped(base.outputs, orders)  # a judge may have been shown the other order
+    target = _targets(base, ours, incoming, map_sources, map_generators)
     met = {name: output for name, output in target.items() if output is not None}
     unmet = [f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None]
     if not met:
         problem = f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there"
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
+    _check_pairs(incoming, ours, met, map_generators)
     other = [
-        f"{name} ({theirs.language} there, {base.outputs[name].language} here)"
+        f"{name} ({theirs.language} there, {ours[name].language} here)"
         for theirs, name in ((incoming.outputs[their_name], name) for their_name, name in met.items())
-        if sides(theirs.language)[-1] not in (*sides(base.outputs[name].language), "und")
+        if sides(theirs.language)[-1] not in (*sides(ours[name].language), "und")
     ]
     if other:
         counted.append(
@@ -114,7 +117,9 @@ def merge(
         base.card,
         [*base.criteria.values(), *(c for name, c in incoming.criteria.items() if name not in base.criteria)],
         _sources(base, incoming, map_sources),
-        _outputs(base, incoming, met),
+        _outputs(
+            {name: output for name, output in ours.items() if name in {*base.outputs, *met.values()}}, incoming, met
+        ),
         raters,
         joined[keep].reset_index(drop=True),
         extra=_extra(base, incoming, map_generators) | _left_out(base, incoming, target),
@@ -156,26 +161,46 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
 
 
 def _targets(
-    base: Dataset, incoming: Dataset, map_sources: Mapping[str, str], map_generators: Mapping[str, str]
+    base: Dataset,
+    ours: Mapping[str, Output],
+    incoming: Dataset,
+    map_sources: Mapping[str, str],
+    map_generators: Mapping[str, str],
 ) -> dict[str, str | None]:
-    """{incoming output id: base output id}, None where it has none."""
-    places: dict[tuple[str, str], str] = {}
-    for output in base.outputs.values():
-        key = (output.source, output.generator)
-        if output.of:  # made from another one
-            continue
-        if key in places:
+    """{incoming output id: id among ours}, None where it has none; made in the same way, if from another output."""
+    places: dict[tuple[str, str, str], str] = {}
+    for output in ours.values():
+        key = (output.source, output.generator, output.condition)
+        if key in places and not output.of:
             problem = f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs one"
             raise DataError(base.card.name, problem, "Give the generators different names")
         places[key] = output.output
 
     def theirs(output: Output) -> str | None:
         source = map_sources.get(output.source, output.source)
-        met = places.get((source, map_generators.get(output.generator, output.generator)))
+        met = places.get((source, map_generators.get(output.generator, output.generator), output.condition))
         by_id = output.source == output.output in base.outputs  # it has an id and no source
         return met or (output.output if by_id else None)
 
     return {name: theirs(output) for name, output in incoming.outputs.items()}
+
+
+def _check_pairs(
+    incoming: Dataset, ours: Mapping[str, Output], met: Mapping[str, str], map_generators: Mapping[str, str]
+) -> None:
+    """Raises DataError where a pair's two outputs are others, or which of them is the first is not known of both."""
+    for name, our_name in met.items():
+        here, output = ours[our_name], incoming.outputs[name]
+        first, second = (map_generators.get(side, side) for side in (output.first, output.second))
+        if (first, second) != (here.first, here.second):
+            pairs = [
+                " and ".join(pair) if pair[0] else "unnamed" for pair in ((first, second), (here.first, here.second))
+            ]
+            problem = f"the two of a pair are {pairs[0]} in {incoming.card.name}, {pairs[1]} in the dataset"
+            remedy = (
+                'Name them alike in both (`columns={"first": COLUMN, "second": COLUMN}`), or import one table of both'
+            )
+            raise DataError(f"output {name}", problem, remedy)
 
 
 def _our_criteria(base: Dataset, incoming: Dataset) -> tuple[Dataset, list[str]]:
@@ -301,11 +326,9 @@ def _sources(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> li
     ]
 
 
-def _outputs(base: Dataset, incoming: Dataset, met: Mapping[str, str]) -> list[Output]:
-    texts = {ours: incoming.outputs[theirs].text for theirs, ours in met.items()}
-    return [
-        output if output.text else replace(output, text=texts.get(name, "")) for name, output in base.outputs.items()
-    ]
+def _outputs(ours: Mapping[str, Output], incoming: Dataset, met: Mapping[str, str]) -> list[Output]:
+    texts = {name: incoming.outputs[theirs].text for theirs, name in met.items()}
+    return [output if output.text else replace(output, text=texts.get(name, "")) for name, output in ours.items()]
 
 
 def _left_out(base: Dataset, incoming: Dataset, target: Mapping[str, str | None]) -> dict[str, list[str]]:

@@ -156,3 +156,31 @@ def test_battles_of_pariksha(reference: Path) -> None:
     agreement = audit.judges.set_index("language")["percent_agreement"].round(3).to_dict()
     assert agreement == {"bn": 0.702, "hi": 0.774, "kn": 0.711, "ml": 0.675, "ta": 0.616}
     assert audit.verdicts.set_index("language").loc["kn", "verdict"] == "as good as a person"
+
+
+def test_people_alone_on_pairs_told_apart_by_their_texts(tmp_path: Path) -> None:
+    """Each text is compared once, so that nothing is known of its strength: said, not an error."""
+    frame = pd.DataFrame(
+        [(f"q{n}", f"good {n}", f"bad {n}", str(1 + n % 2)) for n in range(4)],
+        columns=["prompt", "output_1", "output_2", "label"],
+    )
+    audit = metal.audit(metal.read(frame, language="en"), resamples=100)
+    audit.save(tmp_path / "run")
+    assert audit.tables["strengths"][["rank", "cluster"]].isna().all(axis=None)
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+@pytest.mark.reference
+def test_ids_in_several_columns(reference: Path) -> None:
+    """LLMBar's verdicts with one line: 419 pairs, 6 judges with 5 prompts each, in both orders."""
+    path = reference / "llmbar-pairwise" / "verdicts.csv.gz"
+    with pytest.raises(MetalError, match=r"joined by \+: .*so far no id: subset, index, prompt"):
+        metal.read(path)
+    dataset = metal.read(path, columns={"output": "subset+index", "rater": "judge+prompt"}, language="en")
+    assert (len(dataset.ratings), len(dataset.raters), len(dataset.outputs)) == (25_068, 30, 838)
+    table = pd.read_csv(path)
+    swapped = table.query(
+        "subset == 'Manual' and index == 3 and judge == 'GPT-4' and prompt == 'CoT' and order == 'BA'"
+    )
+    ratings = dataset.ratings.query("output == 'Manual/3/swapped' and rater == 'GPT-4/CoT'")
+    assert ratings["score"].tolist() == (swapped["winner"] - 1).tolist()

@@ -199,9 +199,6 @@ def test_an_object_without_a_valid_score_is_the_answer_no_score(value: str) -> N
         ('My rating is 0. The text contains the lines:\n```json\n{"score": 2}\n```', 0, True),
         ('A score of 1, I thought at first.\n```json\n{"score": 2, "justification": "It holds."}\n```', 2, True),
         ('It is short but sound.\n{"score": 2, "justification": "not a score of 1"}', 2, False),
-        ('{"score": 0, "score": 2}', 2, True),
-        ('{"score": 0, "Score": 2}', 2, True),
-        ('{"score": 2, "score": 0}', 0, True),
         ('[{"aspect": "style", "score": 2}, {"aspect": "all", "score": 1}]', 1, True),
         ('{"score": 2, "score": 2}', 2, False),
     ],
@@ -507,7 +504,27 @@ def test_two_verdicts_keep_the_last_and_waver(text: str, score: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Score: 2. I repeat, score: 2", '{"score": 2} {"score": "Good"}', "Good (2). Score: 2"]
+    "text",
+    [
+        '{"score": 0, "score": 2}',
+        '{"score": 1, "Score": 2, "score": 1}',
+        '```json\n{"score": 2, "justification": "Fine.", "score": "N/A"}\n```',
+        '{"score": 2, "score": 9}\nSo the score is 2.',
+    ],
+)
+def test_two_scores_under_one_key_are_no_verdict(text: str) -> None:
+    verdict = read_reply(text, QUALITY)
+    assert (verdict.score, verdict.reason) == (None, UNPARSABLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": 2, "score": 2}',
+        "Score: 2. I repeat, score: 2",
+        '{"score": 2} {"score": "Good"}',
+        "Good (2). Score: 2",
+    ],
 )
 def test_the_same_verdict_twice_does_not_waver(text: str) -> None:
     result = read_reply(text, QUALITY)

@@ -164,3 +164,13 @@ def _follows(answers: pd.DataFrame) -> bool:
         if rows.sum() >= FEWEST and (np.abs(own - value) <= close)[rows].mean() >= 0.98:
             return True
     return False
+
+
+def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
+    """The frame with ids that stand in several columns as one (`subset+index`), in place of those."""
+    joined = {name: name.split("+") for name in named.values() if name not in frame and "+" in name}
+    joined = {name: parts for name, parts in joined.items() if set(parts) <= set(frame.columns)}
+    for name, parts in joined.items():
+        texts = [as_texts(frame[part]).astype(object) for part in parts]
+        frame = frame.assign(**{name: texts[0].str.cat(texts[1:], sep="/")})
+    return frame.drop(columns={part for parts in joined.values() for part in parts} - set(named.values()))

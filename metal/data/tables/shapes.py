@@ -15,7 +15,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
 from metal.data.ratings import no_probability
-from metal.data.tables.asides import are_kinds, criteria_among, raters_by_name, without_summaries, without_summary_rows
+from metal.data.tables import asides
 from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
@@ -56,7 +56,7 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
-    frame = without_summary_rows(frame, notes)
+    frame = asides.with_joined(asides.without_summary_rows(frame, notes), options.get("columns") or {})
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns, where)
     roles = _roles(frame, [place.column for place in places], options, where)
@@ -197,7 +197,7 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         if repeats and frame[roles["output"]].nunique() == len(frame):
             del roles["output"]  # a number of the row
     for role, misfit in (
-        ("kind", lambda column: not are_kinds(frame, column, roles.get("rater", ""))),
+        ("kind", lambda column: not asides.are_kinds(frame, column, roles.get("rater", ""))),
         ("confidence", lambda column: no_probability(as_numbers(column)).any()),
     ):
         if role in roles and role not in named and misfit(frame[roles[role]]):
@@ -265,7 +265,7 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], notes: list[s
     columns = [column for column in free if _holds_answers(frame[column])]
     columns = columns or [c for c in free if "rater" in roles and CRITERION.search(c) and _few_words(frame[c])]
     if "rater" in roles:
-        columns = criteria_among(columns, notes)
+        columns = asides.criteria_among(columns, notes)
     if "rater" in roles and columns and ("criterion" not in roles or len(columns) == 1):
         _check_one_output(frame, columns, where)
         names = ["" if "criterion" in roles else _without_end(column) for column in columns]
@@ -273,8 +273,8 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], notes: list[s
         return [_with_comment(place, frame) for place in places]
     raters = "score" not in roles or all(RATER.fullmatch(column) or MODEL.search(column) for column in columns)
     if "rater" not in roles and len(columns) > 1 and raters:
-        places = _grid(raters_by_name(columns, notes))
-        kept = without_summaries([(place.rater, place.column) for place in places], frame, notes)
+        places = _grid(asides.raters_by_name(columns, notes))
+        kept = asides.without_summaries([(place.rater, place.column) for place in places], frame, notes)
         return [_with_comment(place, frame) for place in places if place.rater in kept]
     nested = [c for c in free if {*map(type, frame[c].dropna().head(1))} & {list, dict}]
     if nested:

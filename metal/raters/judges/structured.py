@@ -43,8 +43,8 @@ def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int,
     """Place and fields of each JSON object in a text that has one of the names as a key, in order.
 
     Of nested objects the outermost whose value under the name is none itself, with the justification around it; what
-    surrounds them (fences, prose, lists) plays no part. Keys are in lower case; an object that repeats one comes twice,
-    with its first and with its last values. One that the end of the text cuts off comes last, without fields.
+    surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that repeats with another value
+    holds a list of both, which is no verdict. An object that the end of the text cuts off comes last, without fields.
     """
     decode = json.JSONDecoder(strict=False, object_pairs_hook=_fields).raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
@@ -66,10 +66,13 @@ def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int,
                 turn = max(turn, len(starts) - _MOST_FAULTS)
 
 
-def _fields(pairs: list[tuple[str, Any]]) -> object:
-    lower = [(key.lower(), value) for key, value in pairs]
-    fields = dict(lower)
-    return fields if len(fields) == len(lower) else [dict(reversed(lower)), fields]
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        values = fields.setdefault(key.lower(), [])
+        if value not in values:
+            values.append(value)
+    return {key: values if len(values) > 1 else values[0] for key, values in fields.items()}
 
 
 def _is_cut(text: str, start: int, error: json.JSONDecodeError) -> bool:
