@@ -12,7 +12,7 @@ from metal.api.diff import Alpha, Power, judged
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
 from metal.auditing.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
 from metal.data.files import check_new_file, new_file, read_toml
-from metal.data.text import plural
+from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
 
 if TYPE_CHECKING:
@@ -83,7 +83,10 @@ class Declared:
                     raise DataError(path, f"{name} is {about[name]!r}", f'Write a list, {name} = ["..."]')
                 about[name] = tuple(about[name])
         check_known("part of a judge", about.get("expected", ()), PARTS)
-        return cls(**about, margins=Margins(**margins))
+        try:
+            return cls(**about, margins=Margins(**margins))
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
 
     def before(self) -> Side:
         """The baseline on its anchors. Raises UsageError where they are not those that were declared, or too few."""
@@ -204,7 +207,7 @@ def gate_init(
 
     anchors: the dataset folder with people's ratings. baseline: the run of `metal.judge` on it, with `repeat=2`.
 
-    Returns a line for each language and criterion that has too few anchors.
+    Returns a line for each number of anchors that is too small, with the languages and criteria that have it.
     """
     import tomli_w
 
@@ -248,9 +251,12 @@ def _too_few(before: Side, declared: Declared) -> Any:
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
     rows = drift(dataset, dataset, settings, declared.margins, {other: name for name, other in again.items()})
     _check_whole(rows.tables["drift"], before, {other: name for name, other in again.items()}, declared)
-    for row in rows.tables["drift"].to_dict("records"):
-        if row["needed"] > row["outputs"]:
-            yield (
-                f"{row['criterion']} in {row['language']}: {row['outputs']} anchors of {row['sources']} sources; about "
-                f"{row['needed']:.0f} show that nothing changed within these margins"
-            )
+    table = rows.tables["drift"]
+    few = table[table["needed"] > table["outputs"]]
+    for (outputs, sources, needed), cells in few.groupby(["outputs", "sources", "needed"], sort=False):
+        places = (cells["criterion"].astype(str) + " in " + cells["language"].astype(str)).tolist()
+        where = f"{len(places)} of {plural(len(table), 'case')}, {first_few(places, 3)}" if places[1:] else places[0]
+        yield (
+            f"{where}: {outputs} anchors of {sources} sources; about {needed:.0f} show that nothing changed within "
+            "these margins"
+        )

@@ -30,7 +30,7 @@ def passport(
 
     The file passport.json has for each judge its model, parameters, prompt hashes, versions that answered, the verdicts
     with their figures, what it was not tested on; the data's hash, signatures, the days of issue and expiry, and
-    a SHA-256 of it all. `metal.judge(DATA, JUDGE, require="passport.json")` asks for no more than it allows.
+    a SHA-256 of it all. `metal.judge(require="passport.json")` asks for no more than it allows.
 
     run: an audit, or the run folder of one.
 
@@ -60,7 +60,11 @@ def passport(
 
 
 def _folder(run: Any) -> StrPath:
-    """The folder of an audit. Raises UsageError for the result of another function."""
+    """The folder of an audit. Raises UsageError for the result of another function, or its folder."""
+    from metal.runs.parts import command_of
+
     if isinstance(run, str | Path):
+        if (command := command_of(Path(run))) not in ("", "audit"):
+            raise UsageError(f"{run}: a run of `metal {command}`; a passport is issued from a run of `metal audit`")
         return run
     raise UsageError(f"a passport is issued from an audit, not from {run!r}; give `metal.audit(...)` or its folder")

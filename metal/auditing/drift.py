@@ -67,9 +67,10 @@ def judge_pairs(now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str
     wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError where no two judges belong together.
     """
     pairs = {}
-    for text in wanted:
-        name, equals, old = text.partition("=") if text not in now else (text, "", "")
-        pairs[name] = old if equals else name
+    for text in wanted:  # a name may hold = itself: fake:blind?language=hi
+        splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "=" and text not in now]
+        name, old = max(splits, key=lambda pair: (pair[0] in now) + (pair[1] in earlier), default=(text, text))
+        pairs[name] = old
     for name, old in pairs.items():
         if name not in now:
             raise UnknownName("judge", name, now)

@@ -17,6 +17,7 @@ from metal.data.files import check_new, new_file
 from metal.show.terminal import console
 from metal.show.view import Paragraph
 
+MOST_STREAMS = 8
 AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
 
 
@@ -121,23 +122,22 @@ def watch(as_json: bool, **options: Any) -> None:
         print_json({"headline": watched.headline, "threshold": watched.threshold, "streams": watched.streams})
     else:
         console.show(Paragraph(watched.headline, strong=True))
+        begun = watched.streams[watched.streams["steps"] > 0]
+        named = ["judge", "language", "criterion"][begun["judge"].nunique() == 1 :]
         rows = [
             [
                 row["what"],
-                row["judge"],
-                row["language"],
-                row["criterion"],
-                f"{row['steps']:,}",
-                figure(row["mean"]),
-                figure(row["least"]),
+                " ".join(row[name] for name in named),
                 figure(row["e_value"], ".3g"),
                 f"{row['alarm']:,}" if row["alarm"] else "-",
+                f"{row['steps']:,}",
+                f"{figure(row['mean'])}, {figure(row['least'])}",
             ]
-            for row in watched.streams.to_dict("records")
-            if row["steps"]
+            for row in begun.sort_values("e_value", ascending=False, kind="stable").to_dict("records")
         ]
-        heads = ["what", "judge", "language", "criterion", "steps", "mean", "not below", "e-value", "alarm at"]
-        console.table("Streams", heads, rows, keep=4)
+        heads = ["what", " ".join(named), "e-value", "alarm at", "steps", "mean, least"]
+        note = f"The {MOST_STREAMS} of {len(rows)} that are nearest to an alarm; --json has all."
+        console.table("Streams", heads, rows[:MOST_STREAMS], keep=2, note=note if rows[MOST_STREAMS:] else "")
         console.say(f"{plural(watched.taken, 'step')} taken now. An e-value of {watched.threshold:,.0f} is an alarm.")
     sys.exit(watched.exit_code)
 

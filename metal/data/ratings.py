@@ -100,7 +100,13 @@ def join(
     Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score off
     the scale or infinite, no score and no reason, an output rated twice by one rater on one criterion.
     """
-    _check_known(facts, "output", outputs, where, "Ratings need a line in outputs.jsonl")
+    _check_known(
+        facts,
+        "output",
+        outputs,
+        where,
+        "Ratings need a line in outputs.jsonl, and a run the dataset that it judged (probes: `metal probe report`)",
+    )
     _check_known(facts, "criterion", criteria, where, "Declare it in dataset.toml under [criteria]")
     _check_known(facts, "rater", raters, where, "Ratings need a line in raters.jsonl")
     _check_scores(facts, criteria, where)

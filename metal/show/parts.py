@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metal.boards.cells import OVERALL
+from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, known, listed, name, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
@@ -38,6 +40,18 @@ def parts(undefined: Any) -> list[tuple[str, str]]:
     """(figure, reason) of a cell such as `pearson: no two scores differ; kendall: ...`."""
     reasons = (part.partition(": ") for part in str(undefined or "").split("; "))
     return [(figure, reason) for figure, _, reason in reasons if reason]
+
+
+def commonest_reason(rows: Iterable[Row]) -> str:
+    """The reason that most rows of a table without a single figure give."""
+    counted = Counter(reason for row in rows for _, reason in parts(row["undefined"])[:1])
+    return counted.most_common(1)[0][0] if counted else "there are no cases"
+
+
+def languages_shown(rows: Sequence[Row], says: Collection[str]) -> list[str]:
+    """Languages as columns: those first of which a row says one of these most often, as a terminal shows the first."""
+    often = Counter(row["language"] for row in rows if row["says"] in says)
+    return sorted({row["language"] for row in rows}, key=lambda language: (-often[language], language_name(language)))
 
 
 def places(where: list[str]) -> str:

@@ -13,6 +13,7 @@ import metal
 from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
+from metal.show.correct.answer import headline
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 
@@ -78,8 +79,11 @@ def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> Non
 def test_what_cannot_be_corrected_says_why() -> None:
     frame = scores()
     few = frame[(frame["rater"] == "gpt-4") | frame["source"].isin([f"s{n}" for n in range(40)])]
-    (first, *_) = metal.correct(read(few)).tables["corrected"]["undefined"]
+    corrected = metal.correct(read(few))
+    (first, *_) = corrected.tables["corrected"]["undefined"]
     assert "labelled sources, 20 needed" in first
+    assert headline(corrected) == f"Nothing could be corrected, most often because of this: {first.partition(': ')[2]}."
+    assert "Have people rate 20 sources" in corrected.report()
     best = frame[(frame["rater"] == "gpt-4")].sort_values("score")["source"].drop_duplicates(keep="last").tail(60)
     rated = frame[frame["rater"] == "gpt-4"]
     people = [rated[rated["source"].isin(best)].assign(rater=f"A{n}") for n in (1, 2, 3)]

@@ -19,6 +19,7 @@ from metal.auditing.watching import Key
 from metal.cli import metal as command_line
 from metal.errors import DataError, UnknownName, UsageError
 from metal.runs.watch_file import WatchFile
+from metal.show.drift.page import says_table
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 LANGUAGES = ("en", "hi", "ta")
@@ -62,6 +63,7 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     before, now = table(answers(name=name)), table(answers(0.3, name=name))
     result = metal.diff(now, before)
     assert says(result) == {"en": "equivalent", "hi": "worse", "ta": "equivalent"}
+    assert says_table(result).columns[2:] == ("Hindi", "English", "Tamil")  # a terminal shows the first
     (row,) = result.tables["drift"][lambda rows: rows["language"] == "hi"].to_dict("records")
     assert row["difference"] == pytest.approx(row["agreement_after"] - row["agreement_before"])
     assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15
@@ -102,6 +104,9 @@ def test_judges_of_other_names_are_paired_where_that_is_clear() -> None:
     assert set(metal.diff(both, before, judges="newer=old").tables["drift"]["judge"]) == {"newer"}
     with pytest.raises(UnknownName, match="judge 'newest' is not known"):
         metal.diff(both, before, judges="newest=old")
+    odd = table(answers(name="fake:blind?language=hi"))
+    paired = metal.diff(odd, table(answers(name="a=b")), judges="fake:blind?language=hi=a=b").tables["drift"]
+    assert set(paired["judge"] + " " + paired["before"]) == {"fake:blind?language=hi a=b"}
 
 
 def test_an_audit_is_held_against_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +250,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         ),
         (("repeats = 2", "repeats = 3"), r"j was asked 2 times for the baseline, 3 needed"),
         (("repeats = 2", "repeats = 0"), "repeats is 0"),
-        (("agreement = 0.05", "agreement = 5"), "agreement 5: a number between 0 and 1 is needed"),
+        (("agreement = 0.05", "agreement = 5"), "bad.toml: agreement 5: a number between 0 and 1 is needed"),
         (("[margins]", "[margin]"), "setting of bad.toml 'margin' is not known"),
         (('baseline = "baseline"', ""), "no baseline"),
         (('anchors = "anchors"', 'anchors = "none"'), "no such file or folder"),

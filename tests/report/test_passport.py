@@ -227,7 +227,7 @@ def test_layout_is_no_content(tmp_path: Path) -> None:
 def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="issued from an audit, not from <bias language 'demo'"):
         metal.passport(bias())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="a run of `metal bias language`"):
+    with pytest.raises(UsageError, match="`metal bias language`; a passport is issued from a run of `metal audit`"):
         metal.passport(bias().save(tmp_path / "bias"))
     with pytest.raises(UsageError, match="says nothing of judges"):
         metal.passport(audit, tmp_path)

@@ -77,7 +77,7 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
     if not off:
         return ""
     worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]))
-    equal = f"{signed(worst['gap'])} {interval(worst['gap_low'], worst['gap_high'], signed)}"
+    equal = f"{signed(worst['gap'])} {interval(worst['gap_low'], worst['gap_high'], signed)}".strip()
     where = f"{language_name(worst['language'])} ({criterion_in_words(run, worst['criterion'])})"
     naive = signed(worst["naive_difference"])
     return f"Judge minus people misses most in {where}: {naive}, where quality held equal gives {equal}."

@@ -12,7 +12,7 @@ from metal.data.text import UNDEFINED, interval, listed, name, signed, slug, wit
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import closing, reasons
+from metal.show.parts import closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 
 LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
@@ -70,7 +70,7 @@ def charts(run: BiasRun) -> list[Chart]:
 
 def lean_table(run: BiasRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
-    languages = sorted({row["language"] for row in run.records("language_bias")}, key=language_name)
+    languages = languages_shown(run.records("language_bias"), (LEANS,))
     rows: Rows = []
     for (criterion, judge), of in _groups(run).items():
         by = {row["language"]: row for row in of}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.auditing.corrected import ALL_LABELLED
+from metal.auditing.corrected import ALL_LABELLED, LEAST
 from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, plural, share, signed, within
 from metal.runs.columns import Row
 from metal.runs.correct_run import CorrectRun
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import commonest_reason, criterion_in_words, judges_by_language
 from metal.show.view import Remark
 
 
@@ -19,17 +19,20 @@ def headline(run: CorrectRun) -> str:
         off = [row for row in classes if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]]
         return f"The judge's share of a class is shown to be off in {len(off)} of {plural(len(classes), 'case')}."
     rows = _answered(run)
+    if not rows and set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}:
+        return "People rated all sources that the judge rated: their own mean needs no correction."
     if not rows:
-        needless = set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}
-        if needless:
-            return "People rated all sources that the judge rated: their own mean needs no correction."
-        return "Nothing could be corrected; the reasons stand below."
+        return f"Nothing could be corrected, most often because of this: {_why_not(run)}."
     missed = [row for row in rows if row["bias_low"] > 0 or row["bias_high"] < 0]
     saved = [row["labels_saved"] for row in rows if known(row["labels_saved"])]
     wrong = f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
     if not saved:
         return f"{wrong}."
     return f"{wrong}; a label beside the judge is worth {figure(min(saved))} to {figure(max(saved))} labels alone."
+
+
+def _why_not(run: CorrectRun) -> str:
+    return commonest_reason([*run.records("corrected"), *run.records("classes")])
 
 
 def _answered(run: CorrectRun, table: str = "corrected") -> list[Row]:
@@ -51,6 +54,13 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
             f"{_where(run, worst)}; corrected it is {share(worst['corrected'])} {ends}."
         )
         yield Remark("Beware of the judge's share", words)
+    if not rows and not classes:
+        words = f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample labels`."
+        if _why_not(run) == ALL_LABELLED:
+            words = (
+                "Use people's means; with --labels N, ratings of N sources only, METAL shows what a judge would add."
+            )
+        yield Remark("What to do next", words)
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         ends = interval(worst["corrected_low"], worst["corrected_high"], share)

@@ -11,7 +11,7 @@ from metal.data.text import UNDEFINED, count, interval, known, name, signed, slu
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import closing, reasons
+from metal.show.parts import closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 
 LOOKS = {
@@ -64,7 +64,7 @@ def charts(run: DiffRun) -> list[Chart]:
 
 def says_table(run: DiffRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
-    languages = sorted({row["language"] for row in run.records("drift")}, key=language_name)
+    languages = languages_shown(run.records("drift"), FAILED)
     rows: Rows = []
     for (criterion, judge), of in _groups(run).items():
         by = {row["language"]: row for row in of}

@@ -9,7 +9,7 @@ from metal.data.languages import language_name
 from metal.data.text import count, figure, known, plural, rounded, share, within
 from metal.runs.columns import Row
 from metal.runs.labels_run import LabelsRun
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import commonest_reason, criterion_in_words, judges_by_language
 from metal.show.view import Remark
 
 
@@ -30,7 +30,7 @@ def headline(run: LabelsRun) -> str:
     """How many labels, beside which judge."""
     rows = planned(run)
     if not rows:
-        return "Nothing could be planned; the reasons stand below."
+        return f"Nothing could be planned: {commonest_reason(run.records('labels'))}."
     criterion, judge = rows[0]["criterion"], within(rows[0]["judge"])
     where = f"on {criterion_in_words(run, criterion)} in {plural(len(rows), 'language')}"
     if len(rows) == 1:

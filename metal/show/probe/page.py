@@ -13,7 +13,7 @@ from metal.data.text import UNDEFINED, figure, known, name, signed, slug, within
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import closing, reasons
+from metal.show.parts import closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 
 LOOKS = {BLIND: (5, BLIND), NOT_BLIND: (0, NOT_BLIND), SHOWN: (7, SHOWN), UNKNOWN: (7, UNKNOWN)}
@@ -50,7 +50,7 @@ def blind_table(run: ProbeRun) -> TableView:
     # what a certain or graded change must leave alone is in the table of all figures
     aside = {(kind, STAYS) for kind in ("certain", "graded")} | {(kind, "") for kind in KINDS}
     records = [row for row in run.records("probes") if (row["kind"], row["expected"]) not in aside]
-    languages = sorted({row["language"] for row in records}, key=language_name)
+    languages = languages_shown(records, AGAINST)
     together = ALL_CERTAIN["what"]
     groups: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in records:
