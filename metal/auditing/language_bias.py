@@ -71,7 +71,8 @@ def language_bias(
     languages = tuple(settings.languages or dataset.languages)
     if len(languages) < 2:
         raise UsageError(
-            "a language bias needs two languages or more, and the ratings have one; add another with --into"
+            f"a language bias needs two languages or more, and here is {len(languages)}; add data with another "
+            "language, or leave `languages` out"
         )
     if not judges:
         raise UsageError(

@@ -84,11 +84,6 @@ class BiasRun(Run):
     command = "bias language"
     described = DESCRIBED
 
-    def span(self, criterion: str) -> float:
-        """The range of the scale that leans are on; 1 where it has no ends."""
-        low, high = self.criteria[criterion].scale.ends or (0.0, 1.0)
-        return high - low
-
     def remarks(self) -> Iterator[VerdictLine]:
         """Whether the judge leans in a language, where it is not shown to tell better from worse, and which conditions
         that should not matter change its scores.

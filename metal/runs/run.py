@@ -162,6 +162,11 @@ class Run:
         """The rows of the tables that were asked for, as plain dictionaries."""
         return {}
 
+    def span(self, criterion: str) -> float:
+        """The range of the scale of a criterion; 1 where it has no ends."""
+        low, high = self.criteria[criterion].scale.ends or (0.0, 1.0)
+        return high - low
+
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """The same rows as plain dictionaries, which are not to be changed."""
         if table not in self._plain:

@@ -10,12 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 import metal
+from metal.building.probe_plan import plan_probes
+from metal.building.probes import load_probes
 from metal.cli import metal as command_line
 from metal.data.dataset import with_parts
 from metal.data.ratings import FACTS, facts_from, tidy_facts
 from metal.data.records import Rater, Rating
 from metal.errors import UsageError
 from metal.runs.run import DISQUALIFIES, VerdictLine
+from metal.show.probe.page import blind_table
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 TEXTS = {
@@ -76,9 +79,6 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def planned(names: str, number: int = 40) -> metal.Dataset:
-    from metal.building.probe_plan import plan_probes
-    from metal.building.probes import load_probes
-
     return plan_probes(outputs(number), load_probes(names.split(",")), per_language=number).dataset
 
 
@@ -123,6 +123,26 @@ def test_what_does_not_matter_and_what_leaves_no_room() -> None:
     rows = metal.probe_report(floor).tables["probes"]
     assert set(rows["says"]) == {"cannot say"}
     assert rows["undefined"].str.contains("worst score already").all()
+
+
+def test_the_worst_criterion_is_so_by_its_own_scale() -> None:
+    """Bold type moves every tenth score: fluency by 2 of 4, the overall score, that has 100, by 40."""
+    frame = pd.DataFrame(
+        {"source": [f"s{n}" for n in range(40)], "language": "en", "rater": "A1", "output_text": "The minister spoke."}
+    ).assign(fluency=4, overall=0)
+    data = metal.read(frame, levels={"fluency": "1 < 2 < 3 < 4 < 5", "overall": "0=Bad,40=Medium,100=Good"})
+    probes = plan_probes(data, load_probes(["bold-type"]), per_language=40).dataset
+    ratings = []
+    for place, (name, output) in enumerate(sorted(probes.outputs.items())):
+        moved = bool(output.condition) and place % 20 == 1
+        ratings += [
+            Rating(name, "fluency", "j", 3.0 if moved else 5.0),
+            Rating(name, "overall", "j", 40.0 if moved else 0.0),
+        ]
+    facts = pd.concat([probes.ratings.loc[:, list(FACTS)].astype(object), facts_from(ratings).astype(object)])
+    judged = with_parts(probes, raters=[*probes.raters.values(), Rater("j", "llm")], facts=tidy_facts(facts))
+    ((_, cell),) = blind_table(metal.probe_report(judged)).rows
+    assert (cell.text, cell.below) == ("\N{MINUS SIGN}0.20", "fluency")
 
 
 def test_what_cannot_be_asked_is_said_in_a_line(tmp_path: Path) -> None:

@@ -79,15 +79,16 @@ def _cell(run: ProbeRun, rows: Sequence[Row]) -> Cell:
     if not usable:
         return Cell(UNDEFINED)
     falls = usable[0]["expected"] == FALLS
-    worst = min(usable, key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(row)))
+    worst = min(usable, key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(run, row)))
     value, short = figure(worst["a"]) if falls else signed(worst["change"]), run.short(worst["criterion"])
     if worst["says"] in AGAINST:
         return Cell(worst["says"], f"{value} {short}", "strong")
     return Cell(value, short)
 
 
-def _moved(row: Row) -> float:
-    return float(row["change"] if row["expected"] == CAPPED else abs(row["change"]))
+def _moved(run: ProbeRun, row: Row) -> float:
+    """How far a score went the wrong way, as a share of its scale: criteria have scales of their own."""
+    return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(row["criterion"])
 
 
 def tables(run: ProbeRun) -> list[TableView]:
