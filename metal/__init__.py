@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score
+    from metal.api.select import select as select
     from metal.api.watch import gate_watch as gate_watch
     from metal.data.dataset import Dataset as Dataset
     from metal.data.records import Criterion as Criterion

@@ -32,6 +32,7 @@ RESULTS = {
     "probe report": ("metal.api.probe_result", "ProbeReport"),
     "monitor": ("metal.api.monitor_result", "Monitor"),
     "passport": ("metal.api.passport_result", "Passport"),
+    "select": ("metal.api.select_result", "Selection"),
 }
 
 

@@ -43,6 +43,7 @@ VERBS = {
     "probe": ("metal.cli.probes:probe", "Say what judges are blind to, without people."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
     "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
+    "select": ("metal.cli.analyses:select", "Say which answers of a judge need no people."),
     "diff": ("metal.cli.drift:diff", "Compare judges with what they were."),
     "gate": ("metal.cli.drift:gate", "Stop where a judge is no longer what it was."),
     "passport": ("metal.cli.passport:passport", "Say what judges may be used for, and until when."),

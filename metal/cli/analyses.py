@@ -397,3 +397,13 @@ correct = analysis(
         metal correct datasets/news runs/news-judges -c task_quality --json | jq .corrected
     """,
 )
+
+select = analysis(
+    metal.select,
+    "-select",
+    "selecting",
+    examples="""
+        metal select datasets/news runs/news-judges --alpha 0.1
+        metal select datasets/news runs/news-judges --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
+    """,
+)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from metal.data.dataset import Dataset, assemble, with_parts
-from metal.data.ratings import FACTS, tidy_facts
+from metal.data.ratings import CONFIDENCE, facts_in, tidy_facts
 from metal.data.records import SWAPPED
 from metal.data.text import first_few, plural
 
@@ -25,6 +25,7 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
     """The dataset with swapped pairs taken for the pairs themselves; itself where it has none.
 
     Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale has no level `tie`.
+    Confidence is the mean of both orders, and none where the answers differ.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
@@ -33,11 +34,14 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
         swapped.get(name, name): replace(output, output=swapped.get(name, name), of="", condition="")
         for name, output in sorted(dataset.outputs.items(), key=lambda item: item[0] not in swapped)
     }
-    facts = dataset.ratings.loc[:, list(FACTS)].copy()
+    facts = dataset.ratings.loc[:, facts_in(dataset.ratings)].copy()
     facts["output"] = facts["output"].map(lambda name: swapped.get(name, name)).astype("category")
     key = ["output", "criterion", "rater"]
     answers = facts.groupby(key, observed=True)["score"]
     differ = (answers.transform("nunique") > 1).to_numpy()
+    if CONFIDENCE in facts:
+        mean = facts.groupby(key, observed=True)[CONFIDENCE].transform("mean")
+        facts[CONFIDENCE] = mean.mask(differ)
     facts["score"] = answers.transform("first")  # that of the other order may be missing
     scales = {name: criterion.scale for name, criterion in dataset.criteria.items()}
     ties = {name: math.nan if scale.tie is None else scale.values[scale.tie] for name, scale in scales.items()}

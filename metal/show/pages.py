@@ -149,6 +149,7 @@ KINDS = {
     "probe report": Kind("metal.show.probe", "what judges are blind to", "sections.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),
     "passport": Kind("metal.show.passport", "passport of judges", "sections.html"),
+    "select": Kind("metal.show.select", "what judges may answer alone", "sections.html"),
 }
 
 

@@ -31,11 +31,12 @@ from metal.runs.monitor_run import MonitorRun
 from metal.runs.passport_run import PassportRun
 from metal.runs.probe_run import ProbeRun
 from metal.runs.run import Run
+from metal.runs.select_run import SelectRun
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 RUNS: tuple[type[Run], ...] = (
-    *(AuditRun, BiasRun, ProbeRun, CorrectRun, DiffRun),
+    *(AuditRun, BiasRun, ProbeRun, CorrectRun, SelectRun, DiffRun),
     *(BoardRun, MonitorRun, LeaderboardRun, DesignRun, LabelsRun, PassportRun, GenerateRun),
 )
 

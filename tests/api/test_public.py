@@ -325,6 +325,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "report": lambda n: metal.report(folder / "audit"),
         "sample": lambda n: metal.sample(folder / "passages", out / f"s{n}", per_language=1, languages="en"),
         "sample_labels": lambda n: metal.sample_labels(folder / "copy", labels=2),
+        "select": lambda n: metal.select(demo, folder / "judges", resamples=100),
         "score": lambda n: metal.score(demo, from_file=folder / "scores.csv", name=f"outside{n}", out=out / f"o{n}"),
         "submit_generator": lambda n: metal.submit_generator(demo, folder / "texts.jsonl", name=f"mine{n}"),
         "submit_metric": lambda n: metal.submit_metric(demo, folder / "scores.csv", name=f"metric{n}"),

@@ -1,0 +1,280 @@
+"""When a judge may answer alone: how sure it is of each answer, and from where on its answers are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import AuditCell, cells
+from metal.auditing.conditions import repeats_of
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
+from metal.data.ratings import CONFIDENCE
+from metal.errors import UsageError, check_known
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.calibration import calibration
+from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.selection import answers_at, fixed_sequence, needed
+from metal.stats.significance import clustered_mean
+
+LEAST = 20  # items with people's answer, for a calibration
+THEN = " > "  # between the judges of a cascade
+WAYS = ("rating", "repeats", "orders", "prompts", "languages", "jury")
+CALIBRATION = (
+    *("language", "criterion", "judge", "confidence", "items", "sources", "agreement", "agreement_low"),
+    *("agreement_high", "sure", "ece", "ece_low", "ece_high", "by_chance", "brier", "auroc", "ece_mapped"),
+    *("brier_mapped", "undefined"),
+)
+CURVE = ("language", "criterion", "judge", "bin", "items", "sure", "right", "mapped")
+SELECTION = (
+    *("language", "criterion", "judge", "confidence", "says", "items", "decided", "agreement", "threshold", "kept"),
+    *("coverage", "agreement_kept", "at_least", "by", "to_people", "cost", "cost_people", "undefined"),
+)
+ALONE, PART, PEOPLE, UNKNOWN = "alone", "in part", "people only", "cannot be said"
+
+
+@dataclass(frozen=True)
+class SelectSettings:
+    """alpha: errors allowed among the kept; delta: the chance that a threshold of any language allows more. ways: the
+    sources of confidence, the first that a judge has counts. cascade: judges in the order in which they are asked.
+    costs: dollars of a rating, by judge, and `people`. orders: pairs that were shown in both orders.
+    """
+
+    alpha: float
+    delta: float
+    ways: Sequence[str]
+    cascade: Sequence[str]
+    costs: Mapping[str, float]
+    orders: Collection[str]
+    bootstrap: SourceBootstrap
+
+
+@dataclass(frozen=True)
+class Sure:
+    """Answers of a judge with its confidence. codes: (items,) classes, negative without an answer. confidence: (items,)
+    0 to 1, NaN without an answer or a confidence. way: where the confidence comes from; empty where there is none."""
+
+    codes: Codes
+    confidence: Numbers
+    way: str
+
+
+def selected(
+    dataset: Dataset, settings: AuditSettings, chosen: SelectSettings, progress: Callable[[int, int], None]
+) -> dict[str, pd.DataFrame]:
+    """Tables `selection`, `calibration` and `curve`.
+
+    Raises UsageError where no judge and people answered the same outputs, UnknownName for a judge of the cascade.
+    """
+    check_known("judge", chosen.cascade, [name for name, rater in dataset.raters.items() if rater.kind != "human"])
+    made: dict[str, list[dict[str, Any]]] = {"selection": [], "calibration": [], "curve": []}
+    every = [cell for cell in cells(dataset, settings) if cell.people and cell.judges]
+    delta = chosen.delta / max(len({cell.language for cell in every}), 1)
+    for done, cell in enumerate(every):
+        progress(done, len(every))
+        judges = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"] or list(cell.judges)
+        sure = {judge: confidence_of(dataset, cell, judge, chosen) for judge in judges}
+        for judge in judges:
+            row, curve = _calibration_row(cell, judge, sure[judge], chosen.bootstrap)
+            made["calibration"].append(row)
+            made["curve"] += curve
+        lines: list[list[str]] = [[judge] for judge in judges]
+        if all(judge in sure for judge in chosen.cascade) and len(chosen.cascade) > 1:
+            lines.append(list(chosen.cascade))
+        made["selection"] += [
+            _selection_row(cell, {judge: sure[judge] for judge in line}, chosen, delta, settings.seed) for line in lines
+        ]
+    progress(len(every), len(every))
+    if not made["selection"]:
+        raise UsageError("no output with classes that people and a judge rated: nothing to select")
+    columns = {"selection": SELECTION, "calibration": CALIBRATION, "curve": CURVE}
+    return {name: pd.DataFrame(rows, columns=list(columns[name])) for name, rows in made.items()}
+
+
+def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings) -> Sure:
+    """How sure the judge is of each answer in the cell: from the first way that it has.
+
+    The share of raters that gave the judge's answer, itself among them, where at least one other answered: asked again,
+    with other prompts, about the same output in other languages, or the other judges. Of a pair that was shown in both
+    orders 1, or half for a tie, which stands for two answers, too.
+    """
+    codes, raters = cell.by_judge(judge), dataset.raters
+    others = [name for name, rater in raters.items() if rater.kind == raters[judge].kind and name != judge]
+    others = [name for name in others if "repeats" not in raters[name].about]
+    model = raters[judge].about.get("model")
+    prompts = [name for name in others if model and raters[name].about.get("model") == model]
+    both = np.array([name in chosen.orders for name in cell.matrix.outputs]) & (codes >= 0)
+    ways: dict[str, Callable[[], Numbers]] = {
+        "rating": lambda: _stored(dataset, cell, judge),
+        "repeats": lambda: _share(codes, _codes_of(dataset, cell, repeats_of(dataset, judge))),
+        "orders": lambda: np.where(both, np.where(codes == cell.criterion.scale.tie, 0.5, 1.0), np.nan),
+        "prompts": lambda: _share(codes, _codes_of(dataset, cell, prompts)),
+        "languages": lambda: _share(codes, _elsewhere(dataset, cell, judge)),
+        "jury": lambda: _share(codes, _codes_of(dataset, cell, others)),
+    }
+    for way in chosen.ways:
+        confidence = ways[way]()
+        if not np.isnan(confidence).all():
+            return Sure(codes, confidence, way)
+    return Sure(codes, np.full(len(codes), np.nan), "")
+
+
+def _stored(dataset: Dataset, cell: AuditCell, judge: str) -> Numbers:
+    """(items,) the confidence that stands beside each rating."""
+    if CONFIDENCE not in dataset.ratings:
+        return np.full(len(cell.matrix.outputs), np.nan)
+    values = dataset.ratings[CONFIDENCE].to_numpy()[cell.rows]
+    places = cell.matrix.places[:, cell.matrix.raters.index(judge)]
+    return np.where(cell.by_judge(judge) >= 0, values[np.maximum(places, 0)], np.nan)
+
+
+def _given(dataset: Dataset, cell: AuditCell, rater: str) -> pd.DataFrame:
+    """The rater's answers on the cell's criterion, in all languages, with their `code`."""
+    table = dataset.ratings
+    rows = table[(table["rater"] == rater) & (table["criterion"] == cell.criterion.name) & table["score"].notna()]
+    return rows.assign(code=rows["score"].map({value: code for code, value in enumerate(cell.values.tolist())}))
+
+
+def _codes_of(dataset: Dataset, cell: AuditCell, raters: Sequence[str]) -> Codes:
+    """(items, raters) the answers of raters, judges asked again among them, to the cell's outputs; -1 without one."""
+    codes = np.full((len(cell.matrix.outputs), len(raters)), -1)
+    for column, rater in enumerate(raters):
+        rows = _given(dataset, cell, rater)
+        by_output = dict(zip(rows["output"], rows["code"], strict=True))
+        codes[:, column] = [by_output.get(name, -1) for name in cell.matrix.outputs]
+    return codes
+
+
+def _elsewhere(dataset: Dataset, cell: AuditCell, judge: str) -> Codes:
+    """(items, languages) the judge's answers to the same content by the same generator in other languages."""
+    rows = _given(dataset, cell, judge)
+    rows = rows[rows["language"] != cell.language]
+    keys = {
+        name: (dataset.sources[output.source].content or output.source, output.generator)
+        for name, output in dataset.outputs.items()
+    }
+    columns = zip(rows["output"], rows["language"], rows["code"], strict=True)
+    given = {(*keys[output], language): code for output, language, code in columns}
+    languages = sorted(set(rows["language"]))
+    codes = [[given.get((*keys[name], language), -1) for language in languages] for name in cell.matrix.outputs]
+    return np.array(codes, dtype=np.int64).reshape(len(codes), len(languages))
+
+
+def _share(codes: Codes, others: Codes) -> Numbers:
+    """(items,) the share that gave the judge's answer, itself among them; NaN without another's."""
+    given = (others >= 0).sum(axis=1)
+    alike = ((others == codes[:, None]) & (others >= 0)).sum(axis=1)
+    return np.where((codes >= 0) & (given > 0), (1 + alike) / (1 + given), np.nan)
+
+
+def _calibration_row(
+    cell: AuditCell, judge: str, sure: Sure, bootstrap: SourceBootstrap
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    items = np.flatnonzero((cell.truth >= 0) & ~np.isnan(sure.confidence))
+    head = {"language": cell.language, "criterion": cell.criterion.name, "judge": judge}
+    row: dict[str, Any] = dict.fromkeys(CALIBRATION, math.nan) | {
+        **head,
+        "confidence": sure.way,
+        "items": len(items),
+        "sources": len(np.unique(cell.matrix.sources[items])),
+        "undefined": "",
+    }
+    if len(items) < LEAST:
+        return row | {"undefined": f"ece: {_few(sure, len(items))}"}, []
+    confidence, sources = sure.confidence[items], cell.matrix.sources[items]
+    right = (sure.codes == cell.truth)[items].astype(np.float64)
+    fit, agreement = calibration(confidence, right, sources, bootstrap), clustered_mean(right, sources, bootstrap)
+    again = None if np.isnan(fit.mapped).any() else calibration(fit.mapped, right, sources, bootstrap)
+    row |= {
+        "agreement": agreement.mean,
+        "agreement_low": agreement.low,
+        "agreement_high": agreement.high,
+        **{name: getattr(fit, name) for name in ("ece", "ece_low", "ece_high", "by_chance", "brier", "auroc")},
+        "sure": float(confidence.mean()),
+        "ece_mapped": again.ece if again else math.nan,
+        "brier_mapped": again.brier if again else math.nan,
+        "undefined": "" if math.isfinite(fit.auroc) else "auroc: all answers are right, or all wrong",
+    }
+    figures = ("items", "sure", "right", "mapped")
+    return row, [
+        head | {"bin": place, **dict(zip(figures, values, strict=True))}
+        for place, values in enumerate(fit.bins.tolist(), 1)
+    ]
+
+
+def _few(sure: Sure, items: int) -> str:
+    return f"{items} answers with confidence that people rated, {LEAST} needed" if sure.way else "no confidence"
+
+
+def _selection_row(
+    cell: AuditCell, line: Mapping[str, Sure], chosen: SelectSettings, delta: float, seed: int
+) -> dict[str, Any]:
+    """A judge, or judges one after another, with the threshold above which the first that reaches it answers."""
+    confidence = np.column_stack([sure.confidence for sure in line.values()])
+    codes = np.column_stack([sure.codes for sure in line.values()])
+    rated = np.flatnonzero((cell.truth >= 0) & (codes >= -1).all(axis=1))
+    wrong = (codes != cell.truth[:, None]).astype(np.float64)
+    decided = rated[_a_source_once(cell.matrix.sources[rated], seed)]
+    threshold = fixed_sequence(confidence[decided], wrong[decided], chosen.alpha, delta)
+    answered = (codes[rated, 0] >= 0) if len(rated) else np.zeros(0, dtype=bool)
+    row: dict[str, Any] = dict.fromkeys(SELECTION, math.nan) | {
+        "language": cell.language,
+        "criterion": cell.criterion.name,
+        "judge": THEN.join(line),
+        "confidence": ", ".join(dict.fromkeys(sure.way for sure in line.values() if sure.way)),
+        "items": len(rated),
+        "decided": len(decided),
+        "agreement": float(1 - wrong[rated, 0][answered].mean()) if answered.any() else math.nan,
+        "by": "",
+        "undefined": "",
+    }
+    if not any(sure.way for sure in line.values()):
+        return row | {"says": UNKNOWN, "undefined": "threshold: no confidence"}
+    can = int((~np.isnan(confidence[decided])).any(axis=1).sum())
+    if can < needed(chosen.alpha, delta):
+        reason = f"{can} sources with an answer and its confidence, {needed(chosen.alpha, delta)} needed"
+        return row | {"says": UNKNOWN, "undefined": f"threshold: {reason}"}
+    value = threshold.value if math.isfinite(threshold.value) else math.inf
+    who = answers_at(confidence[rated], value)
+    kept = who >= 0
+    share = float(kept.mean())
+    right = 1 - wrong[rated[kept], who[kept]]
+    asked = np.array([len(rated), *(len(rated) - np.cumsum(np.bincount(who[kept], minlength=len(line)))[:-1])])
+    prices = [chosen.costs.get(name, math.nan) for name in (*line, "people")]
+    paid = float(ratio(asked @ np.array(prices[:-1]) + (~kept).sum() * prices[-1], len(rated))) * 1000
+    return row | {
+        "says": PEOPLE if not kept.any() else ALONE if kept.all() else PART,
+        "threshold": threshold.value,
+        "kept": int(kept.sum()),
+        "coverage": share,
+        "agreement_kept": float(right.mean()) if kept.any() else math.nan,
+        "at_least": 1 - threshold.limit,
+        "by": ", ".join(f"{name} {(who == place).mean():.0%}" for place, name in enumerate(line)),
+        "to_people": 1 - share,
+        "cost": paid,
+        "cost_people": 1000 * prices[-1],
+        "undefined": "" if kept.any() else f"threshold: none keeps errors below {chosen.alpha:g} for sure",
+    }
+
+
+def _a_source_once(sources: Codes, seed: int) -> Codes:
+    """The places of one item of each source, drawn: items of a source are not independent, and the test needs that."""
+    order = np.random.default_rng([seed, len(sources)]).permutation(len(sources))
+    return np.sort(order[np.unique(sources[order], return_index=True)[1]])
+
+
+def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
+    """What to know of the selection."""
+    rows = tables["selection"]
+    if len(off := rows[rows["agreement_kept"] < 1 - alpha]):
+        yield (
+            f"in {len(off)} cases all outputs agree less above the threshold than the one of each source that decided: "
+            "outputs of a source differ, and the guarantee is for a random one"
+        )
+    if len(rows["judge"].unique()) > 1:
+        yield "the guarantee holds for each judge by itself: whoever picks the best of several picks luck, too"

@@ -1,0 +1,59 @@
+"""The first screen of a selection: how much may be left to which judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metal.auditing.selecting import UNKNOWN
+from metal.data.languages import language_name
+from metal.data.text import figure, known, percent, plural, within
+from metal.runs.columns import Row
+from metal.runs.select_run import SelectRun
+from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.view import Remark
+
+
+def _best(run: SelectRun) -> Row | None:
+    """The row that leaves least to people."""
+    rows = [row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0]
+    return max(rows, key=lambda row: row["coverage"], default=None)
+
+
+def _where(run: SelectRun, row: Row) -> str:
+    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
+
+
+def headline(run: SelectRun) -> str:
+    """The most that a judge may answer, in how many cases anything."""
+    rows, best = run.records("selection"), _best(run)
+    if best is None:
+        return f"No judge may answer anything alone: in none of {plural(len(rows), 'case')} is enough agreement sure."
+    some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
+    return (
+        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} on {_where(run, best)}, and "
+        f"surely agrees there with people in {percent(best['at_least'])}; a judge may answer something in {some} of "
+        f"{plural(len(rows), 'case')}."
+    )
+
+
+def cards(run: SelectRun) -> Iterator[Remark]:
+    """Who is too sure of itself; where nothing can be said."""
+    rows = [row for row in run.records("calibration") if known(row["ece"])]
+    if rows:
+        worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
+        if worst["sure"] > worst["agreement"]:
+            words = (
+                f"{within(worst['judge'])} on {_where(run, worst)}: on average {figure(worst['sure'])} sure, and it "
+                f"agrees with people in {figure(worst['agreement'])}."
+            )
+            yield Remark("Surer than right", words)
+    unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]
+    if unsaid:
+        reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
+        words = f"In {plural(len(unsaid), 'case')}, for instance {_where(run, unsaid[0])}: {reason}."
+        yield Remark("Where nothing can be said", words)
+
+
+def scope(run: SelectRun) -> str:
+    """What was compared, for the line above the headline."""
+    return judges_by_language(run, "calibration")
