@@ -51,7 +51,7 @@ VERBS = {
     "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),
     "design": ("metal.cli.analyses:design", "Plan ratings: how many items and people, at what cost."),
-    "report": ("metal.cli.analyses:report", "Write a run's page, charts and LaTeX tables."),
+    "report": ("metal.cli.folders:report", "Write a run's page, charts and LaTeX tables."),
     "compare": ("metal.cli.datasets:compare", "Put generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings for other programs."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),

@@ -1,4 +1,4 @@
-"""What lies in a folder, and how a shell completes it: `metal ls`, `completion`."""
+"""What lies in a folder, a run's page, and how a shell completes commands: `metal ls`, `report`, `completion`."""
 
 from __future__ import annotations
 
@@ -54,3 +54,28 @@ def completion(shell: str) -> None:
     assert made
     root = click.get_current_context().find_root().command
     click.echo(made(root, {}, "metal", "_METAL_COMPLETE").source())
+
+
+@verb(
+    metal.report,
+    click.Option(["--open", "open_it"], is_flag=True, help="Open the page in a browser."),
+    examples="""
+        metal report runs/pariksha --open
+        metal report runs/pariksha --figures paper/figures --latex paper/tables
+    """,
+)
+def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
+    with console.progress("drawing") as advance:
+        written = metal.report(run, figures=figures, latex=latex, progress=advance)
+    console.say(f"Report: {written.page}", wrap=False)
+    if figures:
+        console.say(f"{written.figures} charts in {figures}, each as SVG, PDF and PNG", wrap=False)
+    if latex:
+        needs = "" if written.latin else "; names beyond Latin letters need XeLaTeX or LuaLaTeX"
+        places = "\\input them where booktabs and graphicx are loaded"
+        console.say(f"{written.tables} tables in {latex}; {places}{needs}", wrap=False)
+    if open_it:
+        import webbrowser
+
+        if not webbrowser.open(written.page.resolve().as_uri()):
+            console.say("No browser could be opened; open the file above in one.")

@@ -85,8 +85,8 @@ def merge(
         counted += places
     contents = {(source.language, source.content): name for name, source in base.sources.items() if source.content}
     for name, source in incoming.sources.items():  # a table of one language does not name it in its ids
-        if name not in base.sources and (ours := contents.get((source.language, source.content or name))):
-            map_sources.setdefault(name, ours)
+        if name not in base.sources and (met_there := contents.get((source.language, source.content or name))):
+            map_sources.setdefault(name, met_there)
     orders = [pair.of or pair.swapped.output for pair in base.outputs.values() if pair.is_pair]
     ours = with_swapped(base.outputs, orders)  # a judge may have been shown the other order
     target = _targets(base, ours, incoming, map_sources, map_generators)

@@ -132,10 +132,10 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
     remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
-    apart = [*columns.unread, *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles)]
-    if apart:
+    no_ids = [*columns.unread, *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles)]
+    if no_ids:
         remedy += '; ids in several columns, joined by +: `columns={"output": "A+B", "rater": "C+D"}`'
-        remedy += f" (so far no id: {first_few(apart)})"
+        remedy += f" (so far no id: {first_few(no_ids)})"
     check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
     sources = [
         Source(source, language, conversation(text), references=(reference,) if reference else (), content=content)

@@ -171,6 +171,6 @@ def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
     joined = {name: name.split("+") for name in named.values() if name not in frame and "+" in name}
     joined = {name: parts for name, parts in joined.items() if set(parts) <= set(frame.columns)}
     for name, parts in joined.items():
-        texts = [as_texts(frame[part]).astype(object) for part in parts]
-        frame = frame.assign(**{name: texts[0].str.cat(texts[1:], sep="/")})
+        first, *others = (as_texts(frame[part]).astype(object) for part in parts)
+        frame = frame.assign(**{name: first.str.cat(pd.concat(others, axis=1), sep="/")})
     return frame.drop(columns={part for parts in joined.values() for part in parts} - set(named.values()))
