@@ -110,7 +110,8 @@ def _codes_by_own_name() -> Mapping[str, str]:
     from babel.localedata import locale_identifiers
 
     codes = sorted(code for code in locale_identifiers() if "_" not in code)
-    return {(Locale(code).display_name or "").lower(): code for code in reversed(codes)}
+    own = {(Locale(code).display_name or "").lower(): code for code in reversed(codes)}
+    return {spoken: code for spoken, code in own.items() if spoken}
 
 
 @lru_cache(maxsize=1024)
