@@ -177,14 +177,17 @@ def prompt_show(
     if data is None:
         if output:
             raise UsageError("`output` is an output of a dataset; give the dataset too")
-        message = loaded.write(criterion, "en", "(the source's text)", "(the output's text)")
+        references: tuple[str, ...] = ("(a reference's text)",) if loaded.template.shows_references else ()
+        message = loaded.write(criterion, "en", "(the source's text)", "(the output's text)", references=references)
     else:
         dataset = as_dataset(data)
         if output and output not in dataset.outputs:
             raise UnknownName("output", output, dataset.outputs)
         shown = dataset.outputs[output] if output else next(iter(dataset.outputs.values()))
         texts = shown.shown if shown.is_pair == loaded.template.pairs else loaded.template.slots
-        message = loaded.write(criterion, shown.language, dataset.sources[shown.source].text, *texts)
+        source = dataset.sources[shown.source]
+        references = source.references if loaded.template.shows_references else ()
+        message = loaded.write(criterion, shown.language, source.text, *texts, references=references)
     return SentPrompt(loaded.name, loaded.digest(criterion), message.system, message.user)
 
 

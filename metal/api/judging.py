@@ -112,6 +112,9 @@ async def judge_async(
     prompt_language: Annotated[
         str, Option("Language of the prompts; text: that of each output. [default: English]", metavar="CODE", rare=True)
     ] = "",
+    with_reference: Annotated[
+        bool, Option("Show judges the references of the source: prompt NAME-reference.", rare=True)
+    ] = False,
     flip: Annotated[
         Names, Option("Criteria whose rubric scores the other way round than the dataset.", rare=True)
     ] = (),
@@ -145,6 +148,10 @@ async def judge_async(
 
     `test_questions` examines a judge as one would a person: some sources are shown with their own reference, some with
     that of another source, and `metal.monitor(DATASET, RUN)` says who fails them.
+
+    `with_reference` shows the references of each source too, by the prompts `simple-reference` and
+    `detailed-reference`; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the score,
+    or for none.
 
     `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose outputs are pairs
     are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
@@ -198,7 +205,7 @@ async def judge_async(
             )
         request = JudgeRequest(
             judges=tuple(functions) or names(named),
-            prompts=names(prompt) or ("detailed",),
+            prompts=tuple(f"{each}-reference" if with_reference else each for each in names(prompt) or ("detailed",)),
             criteria=names(criteria),
             languages=names(languages),
             sample=sample or 0,

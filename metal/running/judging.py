@@ -31,6 +31,7 @@ from metal.raters.judges.functions import (
     function_model,
     is_function,
     named_function,
+    takes_references,
 )
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
@@ -195,7 +196,9 @@ def judge_job(
     folders = prompt_folders(request.prompt_folders, folder)
     outputs = choose_outputs(judged, request.languages, request.sample, request.seed)
     if functions:
-        prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values()),)
+        prompts: tuple[Prompt, ...] = (
+            direct_prompt(criteria.values(), any(map(takes_references, functions.values()))),
+        )
     else:
         languages = {output.language for output in outputs}
         prompts = load_prompts(request, criteria.values(), folders, languages, pairs) if models else ()
@@ -331,4 +334,12 @@ def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
         warnings.append(
             f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing"
         )
+    if plan.models and plan.without_reference == len(plan.outputs) - plan.without_text:
+        if plan.without_reference and not any(prompt.name == "" for prompt in plan.prompts):
+            raise UsageError(
+                f"{folder} has no references to show to judges; leave out `with_reference`, or add them to its "
+                'sources.jsonl: "references": ["...", ...]'
+            )
+    elif plan.without_reference:
+        warnings.append(f"warning: {plan.without_reference:,} outputs are judged without a reference: there is none")
     return warnings

@@ -3,12 +3,14 @@
 An object of theirs is recognized by its class, so that nothing is imported that is not there already, and becomes a
 function of source, output and criterion (`metal.raters.judges.functions`). What each is handed:
 
-LangChain   a dict: source, output, language, criterion (its name), question, levels; it returns a text, a message,
-            a score, or an object with `score` and `justification`
-inspect_ai  a TaskState with the source as input, the output as completion, no target; its letters C, P, I become the
-            best score, the middle and the worst; N (no answer) is none; a number is a score on the scale
-DeepEval    an LLMTestCase: input, actual_output, and the source as context and retrieval_context
-ragas       a SingleTurnSample: user_input, response, and the source as retrieved_contexts
+LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it returns a text, a
+            message, a score, or an object with `score` and `justification`
+inspect_ai  a TaskState with the source as input and the output as completion; the references as target. Its letters
+            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number is a score on the
+            scale
+DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source as context and
+            retrieval_context
+ragas       a SingleTurnSample: user_input, response, the first reference, the source as retrieved_contexts
 
 Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's scale, on levels to
 the nearest, and the score as it was given begins the justification.
@@ -82,10 +84,11 @@ def _with_reason(share: Any, reason: Any, criterion: Criterion) -> tuple[float, 
 
 
 def _langchain(runnable: Any) -> Callable[..., Any]:
-    async def judge(source: str, output: Any, criterion: Criterion, language: str) -> Any:
+    async def judge(source: str, output: Any, criterion: Criterion, language: str, references: list[str]) -> Any:
         levels = [f"{level.value:g} = {level.label}" for level in criterion.scale.levels]
         asked = {"source": source, "output": output, "language": language, "criterion": criterion.name}
-        answer = await runnable.ainvoke(asked | {"question": criterion.question, "levels": "\n".join(levels)})
+        asked |= {"question": criterion.question, "levels": "\n".join(levels), "references": "\n\n".join(references)}
+        answer = await runnable.ainvoke(asked)
         if hasattr(answer, "model_dump") and not hasattr(answer, "content"):
             return answer.model_dump()
         content = getattr(answer, "text", getattr(answer, "content", answer))
@@ -95,7 +98,7 @@ def _langchain(runnable: Any) -> Callable[..., Any]:
 
 
 def _inspect(scorer: Any) -> Callable[..., Any]:
-    async def judge(source: str, output: str, criterion: Criterion) -> Any:
+    async def judge(source: str, output: str, criterion: Criterion, references: list[str]) -> Any:
         from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelName, ModelOutput
         from inspect_ai.scorer import Target
         from inspect_ai.solver import TaskState
@@ -108,7 +111,7 @@ def _inspect(scorer: Any) -> Callable[..., Any]:
             messages=[ChatMessageUser(content=source), ChatMessageAssistant(content=output)],
             output=ModelOutput.from_content("none", output),
         )
-        score = await scorer(state, Target(""))
+        score = await scorer(state, Target(references))
         if isinstance(score.value, str) and score.value in _INSPECT_SCORES:
             return _with_reason(_INSPECT_SCORES[score.value], score.explanation, criterion)
         if isinstance(score.value, Mapping):
@@ -119,10 +122,12 @@ def _inspect(scorer: Any) -> Callable[..., Any]:
 
 
 def _deepeval(metric: Any) -> Callable[..., Any]:
-    def judge(source: str, output: str, criterion: Criterion) -> Any:
+    def judge(source: str, output: str, criterion: Criterion, references: list[str]) -> Any:
         from deepeval.test_case import LLMTestCase
 
-        case = LLMTestCase(input=source, actual_output=output, context=[source], retrieval_context=[source])
+        expected = references[0] if references else None
+        given = {"expected_output": expected, "context": [source], "retrieval_context": [source]}
+        case = LLMTestCase(input=source, actual_output=output, **given)
         own = copy.copy(metric)  # it keeps its score in itself
         own.measure(case, _show_indicator=False)
         return _with_reason(own.score, own.reason, criterion)
@@ -131,10 +136,11 @@ def _deepeval(metric: Any) -> Callable[..., Any]:
 
 
 def _ragas(metric: Any) -> Callable[..., Any]:
-    async def judge(source: str, output: str, criterion: Criterion) -> Any:
+    async def judge(source: str, output: str, criterion: Criterion, references: list[str]) -> Any:
         from ragas import SingleTurnSample
 
-        sample = SingleTurnSample(user_input=source, response=output, retrieved_contexts=[source])
+        reference = references[0] if references else None
+        sample = SingleTurnSample(user_input=source, response=output, reference=reference, retrieved_contexts=[source])
         return _with_reason(await metric.single_turn_ascore(sample), "", criterion)
 
     return judge

@@ -161,8 +161,13 @@ class Client(Protocol):
         """Close connections."""
 
 
-def answer_schema(scale: Scale, letters: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """The JSON schema of a score on this scale (or one of `letters`) and a justification; both are required."""
+def answer_schema(
+    scale: Scale, letters: Mapping[str, float] | None = None, order: Sequence[str] = ("score", "justification")
+) -> dict[str, Any]:
+    """The JSON schema of an answer whose parts all are required, and are written in this order.
+
+    The score is on this scale, or one of `letters`.
+    """
     values = [int(value) if value.is_integer() else value for value in map(float, scale.values)]
     if letters:
         score: dict[str, Any] = {"type": "string", "enum": list(letters)}
@@ -173,8 +178,8 @@ def answer_schema(scale: Scale, letters: Mapping[str, float] | None = None) -> d
         score = {"type": "number"}
     return {
         "type": "object",
-        "properties": {"score": score, "justification": {"type": "string"}},
-        "required": ["score", "justification"],
+        "properties": {part: score if part == "score" else {"type": "string"} for part in order},
+        "required": list(order),
         "additionalProperties": False,
     }
 

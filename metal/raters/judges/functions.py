@@ -1,9 +1,10 @@
 """A Python function as a judge: called with texts, journaled, limited and resumed like any model.
 
 The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where it has a parameter
-named `language`, it gets that too. Of a pair, `output` is a list of the two texts as they are shown, and the score is 0
-for the first, 1 for the second, 2 for a tie. It returns a score of the criterion's scale; a score and a
-justification; the text of a reply, from which the verdict is read as from a model's; or None for no answer.
+named `language` or `references` (of the source, a list of texts), it gets that too. Of a pair, `output` is a list of
+the two texts as they are shown, and the score is 0 for the first, 1 for the second, 2 for a tie. It returns a score of
+the criterion's scale; a score and a justification; the text of a reply, from which the verdict is read as from a
+model's; or None for no answer.
 
 By name it is `module:function`, imported as by `python -m` (the working folder first), or an entry point of the group
 `metal.judges`. Judges of other packages are taken as they are (`metal.raters.judges.adapters`). Code that is named is
@@ -16,7 +17,7 @@ import asyncio
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -70,16 +71,19 @@ class DirectPrompt(Prompt):
         scale = self.rubrics[criterion].criterion.scale
         return blake2b(scale.describe().encode(), digest_size=4).hexdigest()
 
-    def write(self, criterion: str, language: str, source: str, *outputs: str) -> Message:
+    def write(
+        self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
+    ) -> Message:
         """The texts as JSON; two that are compared as a list."""
         judged = outputs if len(outputs) > 1 else outputs[0]
-        return Message(criterion, json.dumps({"language": language, "source": source, "output": judged}))
+        texts = {"language": language, "source": source, "output": judged}
+        return Message(criterion, json.dumps(texts | ({"references": references} if references else {})))
 
 
-def direct_prompt(criteria: Iterable[Criterion]) -> DirectPrompt:
-    """The one prompt of a run of a function."""
+def direct_prompt(criteria: Iterable[Criterion], references: bool = False) -> DirectPrompt:
+    """The one prompt of a run of a function. references: whether it is handed those of the source."""
     rubrics = {criterion.name: Rubric(criterion) for criterion in criteria}
-    return DirectPrompt(Template("", "", "", Path()), rubrics)
+    return DirectPrompt(Template("", "", "references" if references else "", Path()), rubrics)
 
 
 def is_function(name: str) -> bool:
@@ -122,7 +126,7 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
     Raises UsageError where the function cannot be called with a source, an output and a criterion.
     """
     try:
-        inspect.signature(function).bind("", "", None, **({"language": ""} if _takes_language(function) else {}))
+        inspect.signature(function).bind("", "", None, **dict.fromkeys(_extras(function)))
     except TypeError as error:
         raise UsageError(
             f"judge {name}: {error}; a judge is a function of the source's text, the output's text and the criterion"
@@ -132,8 +136,14 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
     return FunctionModel(name, PROVIDER, f"{name}@{code}", parameters={}, structured="none", concurrency=at_once)
 
 
-def _takes_language(function: JudgeFunction) -> bool:
-    return "language" in inspect.signature(function).parameters
+def _extras(function: JudgeFunction) -> list[str]:
+    """What it takes by name, besides the texts and the criterion."""
+    return [name for name in ("language", "references") if name in inspect.signature(function).parameters]
+
+
+def takes_references(function: JudgeFunction) -> bool:
+    """Whether it is handed the references of the source; synthetic judges are not."""
+    return "references" in _extras(function)
 
 
 def _code(function: JudgeFunction) -> bytes:
@@ -152,7 +162,7 @@ class FunctionClient:
 
     def __init__(self, function: JudgeFunction, criteria: Mapping[str, Criterion], tokens: int | None = None) -> None:
         self._function, self._criteria, self._tokens = function, criteria, tokens
-        self._takes_language = _takes_language(function)
+        self._extras = _extras(function)
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -160,7 +170,7 @@ class FunctionClient:
     async def ask(self, ask: ModelRequest) -> Reply:
         """One call of the function. Raises CallFailed where it raises."""
         texts = json.loads(ask.message.user)
-        extras = {"language": texts["language"]} if self._takes_language else {}
+        extras = {name: texts.get(name, []) for name in self._extras}
         call = partial(self._function, texts["source"], texts["output"], self._criteria[ask.message.system], **extras)
         try:
             answer = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)

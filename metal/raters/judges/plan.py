@@ -25,7 +25,10 @@ ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 
 @dataclass(frozen=True, slots=True)
 class JudgingQuestion:
-    """A question (metal.raters.judges.call.Question) about an output on a criterion. source: the text of its source."""
+    """A question (metal.raters.judges.call.Question) about an output on a criterion. source: the text of its source.
+
+    references: those of the source, for a prompt that shows them.
+    """
 
     key: str
     output: Output
@@ -35,6 +38,7 @@ class JudgingQuestion:
     sample: int
     rough_tokens: float
     schema: Mapping[str, Any]
+    references: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -68,7 +72,8 @@ class JudgingQuestion:
     @property
     def message(self) -> Message:
         """What is sent; rendered each time, so that questions that are only counted cost next to nothing."""
-        return self.prompt.write(self.criterion, self.output.language, self.source, *self.output.shown)
+        shown = self.output.shown
+        return self.prompt.write(self.criterion, self.output.language, self.source, *shown, references=self.references)
 
     def rated(self, judged: float) -> float:
         """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in the pair itself."""
@@ -130,6 +135,19 @@ class JudgingPlan:
         """Outputs that have to be judged without the text of their source."""
         return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.has_text)
 
+    def references(self, output: Output) -> tuple[str, ...]:
+        """The references of the output's source, without what the output itself is."""
+        texts = self.sources[output.source].references
+        own = {" ".join(text.split()) for text in output.shown}
+        return tuple(text for text in texts if text.strip() and " ".join(text.split()) not in own)
+
+    @property
+    def without_reference(self) -> int:
+        """Outputs that prompts which show references have to judge without one."""
+        if not any(prompt.template.shows_references for prompt in self.prompts):
+            return 0
+        return sum(not self.references(output) for output in self.outputs if output.has_text)
+
     def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
         """The questions for a model, without the first `start`.
 
@@ -137,13 +155,14 @@ class JudgingPlan:
         """
         for prompt in self.prompts:
             for criterion in self.criteria:
-                schema = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
+                schema = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion), prompt.template.order)
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
-                frames: dict[tuple[str, bool], tuple[Any, float]] = {}
+                frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
                     rows, start = self._with_text[start:], max(0, start - len(self._with_text))
                     for output, source, texts, tokens in rows:
-                        kind = output.language, bool(source)
+                        references = self.references(output) if prompt.template.shows_references else ()
+                        kind = output.language, bool(source), bool(references)
                         if kind not in frames:
                             frame = prompt.frame(criterion, *kind)
                             encoded = f"{identity}\0{frame}".encode("utf-8", "surrogatepass")
@@ -151,10 +170,13 @@ class JudgingPlan:
                         frame_digest, frame_tokens = frames[kind]
                         digest = frame_digest.copy()
                         digest.update(b"%b%d" % (texts, sample))
-                        key = digest.hexdigest()
                         rough = tokens + frame_tokens
-                        spoken = prompt.spoken(output.language)
-                        yield JudgingQuestion(key, output, source, criterion, spoken, sample, rough, schema)
+                        if references:
+                            encoded = "\0".join(references).encode("utf-8", "surrogatepass")
+                            digest.update(encoded)
+                            rough += rough_tokens(sum(map(len, references)), len(encoded))
+                        key, spoken = digest.hexdigest(), prompt.spoken(output.language)
+                        yield JudgingQuestion(key, output, source, criterion, spoken, sample, rough, schema, references)
 
 
 def rough_tokens(letters: int, size: int) -> float:

@@ -22,12 +22,15 @@ from metal.data.records import Scale
 from metal.errors import DataError, UnknownName, check_known
 from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE, UNREVIEWED, LevelText, Rubric
 
-_SLOT = re.compile("\ue000(source|output|first|second)\ue001")
+_SLOT = re.compile("\ue000(source|references|output|first|second)\ue001")
 _CODE_BYTES = 5
 JUDGE, PAIRS = "judge", "pairs"  # the folders of prompts for one output and for two
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
-_VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
+_VARIABLES = (
+    "It may use language, criterion (label, question, simple, detailed), levels, values, source, references, output"
+)
 _PAIR = {"first": "OUTPUT A", "second": "OUTPUT B"}
+_REASONS = {"after": ("score", "justification"), "before": ("justification", "score"), "none": ("score",)}
 _FENCED = {"source": "SOURCE", "output": "OUTPUT"} | _PAIR
 
 
@@ -36,7 +39,8 @@ class Template:
     """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user message.
 
     letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric. pairs:
-    whether it shows two outputs, of which one may be better.
+    whether it shows two outputs, of which one may be better. reason: whether the justification is written after the
+    score, before it, or not at all ("after", "before", "none").
     """
 
     name: str
@@ -46,6 +50,17 @@ class Template:
     letters: bool = False
     reviewed: str = ""
     pairs: bool = False
+    reason: str = "after"
+
+    @property
+    def shows_references(self) -> bool:
+        """Whether it shows the references of the source."""
+        return "references" in self.system + self.user
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The parts of an answer, as they are written."""
+        return _REASONS[self.reason]
 
     @property
     def language(self) -> str:
@@ -97,13 +112,16 @@ def load_template(name: str, folders: Sequence[Path], language: str = "", pairs:
 
 def _read_template(name: str, path: Path, pairs: bool) -> Template:
     content = read_toml(path)
-    check_known(f"{path}: key", content, ["system", "user", "letters", REVIEWED])
+    check_known(f"{path}: key", content, ["system", "user", "letters", "reason", REVIEWED])
     system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
     if not isinstance(letters, bool):
         raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
-    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs)
+    reason = content.get("reason", "after")
+    if reason not in _REASONS:
+        raise DataError(path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out")
+    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs, reason)
     _check_slots(template, user + system)
     return template
 
@@ -132,7 +150,7 @@ class Prompt:
     rubrics: Mapping[str, Rubric]
     language: str = ""
     by_language: Mapping[str, Prompt] = field(default_factory=dict)
-    _frames: dict[tuple[str, str, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
+    _frames: dict[tuple[str, str, bool, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -156,35 +174,44 @@ class Prompt:
     def digest(self, criterion: str) -> str:
         """Eight hex digits of what the prompt says about a criterion, the same for all languages and texts."""
         for has_source in (True, False):  # a fault shows here, before anything is sent
-            self._frame(criterion, "", has_source)
+            self._frame(criterion, "", has_source, self.template.shows_references)
         content = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
+        content += [self.template.reason] if self.template.reason != "after" else []
         content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
-    def write(self, criterion: str, language: str, source: str, *outputs: str) -> Message:
-        """What is sent about one output, or two that are compared. An empty source leaves its part out."""
+    def write(
+        self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
+    ) -> Message:
+        """What is sent about one output, or two that are compared. An empty source leaves its part out.
+
+        references: of the source, for a template that shows them.
+        """
         if language in self.by_language:
-            return self.by_language[language].write(criterion, language, source, *outputs)
-        system, user = self._frame(criterion, language, bool(source.strip()))
-        code = fence_code(source, *outputs)
+            return self.by_language[language].write(criterion, language, source, *outputs, references=references)
+        system, user = self._frame(criterion, language, bool(source.strip()), bool(references))
+        code = fence_code(source, *outputs, *references)
         slots = zip(("source", *self.template.slots), (source, *outputs), strict=True)
         texts = {slot: fence(_FENCED[slot], code, text) for slot, text in slots}
+        texts["references"] = "\n".join(fence("REFERENCE", code, text) for text in references)
         return Message(_filled(system, texts), _filled(user, texts))
 
-    def frame(self, criterion: str, language: str, has_source: bool) -> str:
-        """Everything in a message except its two texts: the same frame and texts always give the same message."""
-        message = self.write(criterion, language, "source" if has_source else "", *self.template.slots)
+    def frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> str:
+        """Everything in a message except its texts: the same frame and texts always give the same message."""
+        source, references = "source" if has_source else "", ("reference",) if has_references else ()
+        message = self.write(criterion, language, source, *self.template.slots, references=references)
         return f"{message.system}\0{message.user}"
 
-    def _frame(self, criterion: str, language: str, has_source: bool) -> _Frame:
+    def _frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> _Frame:
         """The messages with their slots, rendered once."""
-        key = (criterion, language, has_source)
+        key = (criterion, language, has_source, has_references)
         if key in self._frames:
             return self._frames[key]
         values = rubric_variables(self.rubrics[criterion])
         values |= {
             "language": name_in(language, self.template.language or "en") if language else "",
             "has_source": has_source,
+            "references": "\ue000references\ue001" if has_references else "",
             **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
         try:
