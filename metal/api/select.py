@@ -79,13 +79,13 @@ def select(
     from metal.api.select_result import Selection
     from metal.auditing.selecting import WAYS, SelectSettings, doubts, selected
     from metal.auditing.settings import AuditSettings
-    from metal.data.pairs import one_item_per_pair, swapped_pairs
+    from metal.data.pairs import one_item_per_pair, originals, swapped_pairs
     from metal.data.text import signature_line
     from metal.errors import check_known
     from metal.stats.bootstrap import SourceBootstrap
 
     inputs = load(data, ratings)
-    dataset = one_item_per_pair(inputs.dataset)
+    dataset, made_of_others = originals(one_item_per_pair(inputs.dataset))
     settings = AuditSettings(
         judges=names(judges),
         criteria=names(criteria),
@@ -123,7 +123,7 @@ def select(
     signed = signature_line({"metal": __version__, "data": dataset.identity, **about})
     took_part = sorted({*tables["calibration"]["judge"]})
     manifest = inputs.manifest("select", dataset, asked, took_part, signed).to_dict()
-    warnings = tuple(doubts(tables, alpha))
+    warnings = (*made_of_others, *doubts(tables, alpha))
     return Selection(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, warnings)
 
 

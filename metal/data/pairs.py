@@ -57,11 +57,7 @@ def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
 
     They are no generator's work: only what asks about their conditions counts them. Pairs that were swapped stay.
     """
-    made = {
-        name: output.condition
-        for name, output in dataset.outputs.items()
-        if output.condition and not (output.is_pair and output.condition == SWAPPED)
-    }
+    made = {name: output.condition for name, output in dataset.outputs.items() if output.condition not in ("", SWAPPED)}
     if not made:
         return dataset, ()
     kept = [output for name, output in dataset.outputs.items() if name not in made]

@@ -281,7 +281,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "annotate_push_mturk": lambda n: metal.annotate_push_mturk(demo, out / "sheets1", reward="0.1"),
         "annotate_status": lambda n: metal.annotate_status(demo),
         "correct": lambda n: metal.correct(demo, folder / "judges"),
-        "bias_plan": lambda n: metal.bias_plan(demo, MODEL),
+        "bias_plan": lambda n: metal.bias_plan(demo, judge=MODEL),
         "criterion_new": lambda n: metal.criterion_new(f"more_{n}", folder / "copy", scale="1-5", question="More?"),
         "bias_language": lambda n: metal.bias_language(demo, folder / "judges"),
         "probe_plan": lambda n: metal.probe_plan(demo, per_language=2, out=out / f"probes{n}"),
