@@ -285,8 +285,10 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "criterion_new": lambda n: metal.criterion_new(f"more_{n}", folder / "copy", scale="1-5", question="More?"),
         "bias_language": lambda n: metal.bias_language(demo, folder / "judges"),
         "probe_plan": lambda n: metal.probe_plan(demo, per_language=2, out=out / f"probes{n}"),
-        "probe_run": lambda n: metal.probe_run(demo, "fake:random", per_language=2, out=out / "probed"),
-        "probe_report": lambda n: metal.probe_report("datasets/demo-probes", out / "probed"),
+        "probe_run": lambda n: metal.probe_run(
+            demo, "fake:random", per_language=2, folder=out / f"probed-{n}", out=out / f"judged-{n}"
+        ),
+        "probe_report": lambda n: metal.probe_report(out / f"probed-{n}", out / f"judged-{n}"),
         "audit": lambda n: metal.audit(demo, folder / "judges", resamples=100),
         "billboard": lambda n: metal.billboard(demo, folder / "judges", **board),
         "billboard_apply": lambda n: metal.billboard_apply(ensemble, demo, board=demo),
