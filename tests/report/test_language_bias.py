@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     assert metal.open_run(folder).tables["language_bias"].equals(found.tables["language_bias"])
     html = (folder / "report.html").read_text(encoding="utf-8")
     assert "most lenient in Basque (+0." in html
+    assert "At a glance" in html
+    assert re.search(r'class="[^"]*q2"', html)  # 0.67 of 4
     check_names_are_text(html)
     check_quiet(visit, folder / "report.html", "overview", "figures", "methods")
     check_accessible(visit, folder / "report.html")

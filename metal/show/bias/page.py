@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from metal.auditing.conditions import OF_TEXT
 from metal.auditing.language_bias import LEANS, PEOPLE
 from metal.auditing.scored_outputs import EVEN, UNKNOWN
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, interval, listed, name, signed, slug, within
+from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart
@@ -84,6 +86,36 @@ def lean_table(run: BiasRun) -> TableView:
     return TableView.of(run, "language_bias", title, columns, rows, name="leans", heads=2, notes=notes)
 
 
+def heat_map(run: BiasRun) -> TableView:
+    """Languages in rows, with judge and criterion; lean, slope, excess flips and what a prompt in the text's language
+    changes in columns, darker where it is farther from what an even judge has."""
+    changes = {
+        (row["judge"], row["criterion"], row["language"]): row["change"]
+        for row in run.records("conditions")
+        if row["condition"] == OF_TEXT
+    }
+    rows: Rows = []
+    for row in run.records("language_bias"):
+        span = run.span(row["criterion"])
+        change = changes.get((row["judge"], row["criterion"], row["language"]), math.nan)
+        cells = (
+            _shaded(row["lean"], signed, row["lean"] / span),
+            _shaded(row["slope"], figure, 1 - row["slope"]),
+            _shaded(row["excess_flips"], signed, max(row["excess_flips"], 0)),
+            _shaded(change, signed, change / span),
+        )
+        rows.append((language_name(row["language"]), run.short(row["criterion"]), name(row["judge"]), *cells))
+    columns = ("language", "criterion", "judge", "lean", "slope", "excess flips", "prompt in its language")
+    notes = ("Darker: farther from an even judge (0, and a slope of 1), in tenths of the scale or of 1.",)
+    options: dict[str, Any] = {"name": "heat", "heads": 3, "notes": notes, "most": MOST_ROWS}
+    return TableView.of(run, "language_bias", "At a glance", columns, rows, **options)
+
+
+def _shaded(value: float, form: Callable[[Any], str], off: float) -> Cell:
+    """A figure, darker the farther off; blank where it is undefined."""
+    return Cell(form(value), mark=f"q{min(1 + int(abs(off) * 10), 9)}") if known(value) else Cell(UNDEFINED)
+
+
 def _cell(row: Row | None) -> Cell:
     if row is None:
         return Cell(UNDEFINED)
@@ -97,7 +129,11 @@ def _cell(row: Row | None) -> Cell:
 def tables(run: BiasRun) -> list[TableView]:
     """Every table of the page, in its order."""
     rows = run.records("language_bias")
-    shown = [lean_table(run), TableView.of_figures(run, "language_bias", "All figures", rows, heads=3, most=MOST_ROWS)]
+    shown = [
+        lean_table(run),
+        heat_map(run),
+        TableView.of_figures(run, "language_bias", "All figures", rows, heads=3, most=MOST_ROWS),
+    ]
     if severity := run.records("severity"):
         title = "How severe people are, beside those they share outputs with"
         notes = reasons(run, "severity", severity, "person")
