@@ -282,7 +282,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "annotate_status": lambda n: metal.annotate_status(demo),
         "correct": lambda n: metal.correct(demo, folder / "judges"),
         "bias_plan": lambda n: metal.bias_plan(demo, judge=MODEL),
-        "criterion_new": lambda n: metal.criterion_new(f"more_{n}", folder / "copy", scale="1-5", question="More?"),
+        "criterion_new": lambda n: metal.criterion_new(f"more_{n}", folder / "more", scale="1-5", question="More?"),
         "bias_language": lambda n: metal.bias_language(demo, folder / "judges"),
         "probe_plan": lambda n: metal.probe_plan(demo, per_language=2, out=out / f"probes{n}"),
         "probe_run": lambda n: metal.probe_run(
@@ -337,9 +337,9 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two copies of the demo, and passages to sample from."""
+    """Three copies of the demo, and passages to sample from."""
     made = tmp_path_factory.mktemp("twice")
-    for name in ("demo", "copy"):
+    for name in ("demo", "copy", "more"):
         shutil.copytree(DEMO, made / name)
     (made / "passages" / "en").mkdir(parents=True)
     for number in range(3):
