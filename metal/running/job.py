@@ -6,7 +6,7 @@ import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -219,15 +219,18 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
 
 
 def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mapping[str, Any]]:
-    """What a run was asked to do, and all of its settings. Raises UsageError when it is not a run of this command."""
+    """What a run was asked to do, and all of its settings. Raises UsageError when it is not a run of this command.
+
+    A setting that is not there has its default: the run was begun before there was such a setting.
+    """
     settings = read_settings(out, command)
     defaults = {field.name: field.default for field in fields(kind)}
-    try:
-        asked = {key: settings[key] for key in defaults}
-    except KeyError as missing:
-        raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with `out`") from None
+    asked = {key: settings.get(key, default) for key, default in defaults.items()}
+    for key in asked:
+        if asked[key] is MISSING:
+            raise DataError(out / "run.toml", f"no {key!r}", "Begin a new run with `out`")
     for key, value in asked.items():
-        parts = value if isinstance(value, list) else [value]
+        parts = value if isinstance(value, list | tuple) else [value]
         wanted = type(defaults[key]) if type(defaults[key]) in (int, bool) else str
         if not all(type(part) is wanted for part in parts) or not isinstance(settings.get("dataset"), str):
             raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with `out`")

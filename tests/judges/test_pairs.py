@@ -199,6 +199,9 @@ def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -
     out = tmp_path / "run"
     part = metal.judge(tmp_path / "pairs", "openai:gpt-4o", prompt="simple", out=out, limit=5)
     assert server.requests == 5
+    about = out / "run.toml"
+    kept = [line for line in about.read_text().splitlines() if not line.startswith("orders")]
+    about.write_text("\n".join(kept))  # as of a run that was begun before there was such a setting
     run = metal.judge(resume=part.folder)
     assert server.requests == 3 * 2 + 5  # of 8 pairs five are of equal texts, whose two orders are one question
     assert set(run.ratings["rater"]) == {"openai:gpt-4o/simple-pairs"}
