@@ -60,7 +60,10 @@ def knows(cell: dict[str, Any]) -> str:
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
         return "is below a constant answer as given"
     if known(cell["share_kept"]):
-        return f"keeps {percent(cell['share_kept'])} of what one knows"
+        share = percent(cell["share_kept"])
+        return (
+            f"keeps {share} of what one knows" if cell["share_kept"] <= 1 else f"keeps as much as one knows ({share})"
+        )
     return f"is {figure(cell['above_constant'])} above a constant answer"
 
 
