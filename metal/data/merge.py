@@ -112,14 +112,13 @@ def merge(
     facts["output"] = facts["output"].astype(object).map(met).astype("category")
     facts, astray = _on_our_scales(base, incoming, facts)
     joined = concat_facts([base.ratings, facts])
+    rated = {*base.outputs, *met.values()}
     keep, same, different = _once(joined, len(base.ratings))
     dataset = assemble(
         base.card,
         [*base.criteria.values(), *(c for name, c in incoming.criteria.items() if name not in base.criteria)],
         _sources(base, incoming, map_sources),
-        _outputs(
-            {name: output for name, output in ours.items() if name in {*base.outputs, *met.values()}}, incoming, met
-        ),
+        _outputs({name: output for name, output in ours.items() if name in rated}, incoming, met),
         raters,
         joined[keep].reset_index(drop=True),
         extra=_extra(base, incoming, map_generators) | _left_out(base, incoming, target),
