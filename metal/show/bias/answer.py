@@ -92,13 +92,13 @@ def _moved(run: BiasRun) -> str:
     """Which conditions that should not matter change scores, the largest change first."""
     rows = [row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]]
     rows.sort(key=lambda row: -abs(row["change"]) / run.span(row["criterion"]))
-    words = [
-        f"{within(row['condition'])}: {signed(row['change'])} in {_where(run, row)}, "
-        f"{interval(row['change_low'], row['change_high'], signed)}"
-        for row in rows[:MOST_NAMED]
-    ]
-    more = f"; and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
-    return f"{'; '.join(words)}{more}." if words else ""
+    return _first(
+        [
+            f"{within(row['condition'])}: {signed(row['change'])} in {_where(run, row)}, "
+            f"{interval(row['change_low'], row['change_high'], signed)}"
+            for row in rows
+        ]
+    )
 
 
 def _noticed(run: BiasRun) -> str:
@@ -122,13 +122,19 @@ def _severe(run: BiasRun) -> str:
     """Who scores much lower or higher than the others on the same outputs, the farthest first."""
     rows = [row for row in run.records("severity") if row["says"]]
     rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
-    named = [
-        f"{within(row['person'])} is {row['says']}: {signed(-row['lower_by'])} in {language_name(row['language'])} "
-        f"({criterion_in_words(run, row['criterion'])})"
-        for row in rows[:MOST_NAMED]
-    ]
-    more = f"; and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
-    return f"{'; '.join(named)}{more}." if named else ""
+    return _first(
+        [
+            f"{within(row['person'])} is {row['says']}: {signed(-row['lower_by'])} in {language_name(row['language'])} "
+            f"({criterion_in_words(run, row['criterion'])})"
+            for row in rows
+        ]
+    )
+
+
+def _first(cases: Sequence[str]) -> str:
+    """The first cases as a sentence, and how many more there are; empty without any."""
+    more = [f"and {len(cases) - MOST_NAMED} more"] if len(cases) > MOST_NAMED else []
+    return "; ".join([*cases[:MOST_NAMED], *more]) + "." if cases else ""
 
 
 def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
