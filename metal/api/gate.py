@@ -61,10 +61,10 @@ class Declared:
         if not path.is_file():
             raise UsageError(f"{path}: no such file (make one with `metal.gate_init`)")
         about = read_toml(path)
-        margins = about.pop("margins", {})
+        margins = about.pop("margins", None)
         for part, choices in ((about, [each.name for each in fields(cls)]), (margins, [*vars(Margins())])):
             if not isinstance(part, Mapping):
-                raise DataError(path, "margins is no table", "Write [margins] and, below it, agreement = 0.05")
+                raise DataError(path, "no table [margins]", "Write [margins] and, below it, agreement = 0.05")
             check_known(f"setting of {path}", part, choices)
         for name in ("baseline", "anchors"):
             if not isinstance(about.get(name), str):

@@ -68,7 +68,10 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
         assert row["at_least"] == pytest.approx(0.05 ** (1 / 40))  # delta is halved between two languages
         assert row["cost"] == pytest.approx(1000 * (0.01 + 1 / 3))
     assert set(made.tables["calibration"]["auroc"]) == {1.0}
-    strict = metal.select(data, alpha=0.01, resamples=200).tables["selection"]
+    too_strict = metal.select(data, alpha=0.01, resamples=200)
+    said = "Whether a judge may answer anything alone cannot be said in any of 2 cases."
+    assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(encoding="utf-8")
+    strict = too_strict.tables["selection"]
     assert strict["undefined"].str.contains("60 sources with an answer and its confidence, 299 needed").all()
     folder = made.save(tmp_path / "run")
     assert metal.open_run(folder).tables["selection"].equals(made.tables["selection"])

@@ -258,7 +258,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
     title, data = "What to do next", shlex.quote(str(run.data["path"]))
     if not cells:
         return Remark(title, "Let a judge rate the same outputs:", f"metal judge {data} --judge MODEL")
-    undecided = [cell for cell in cells if known(cell["items_needed"]) and cell["items_needed"] > cell["items"]]
+    undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
     words = "Read the answers on which judge and people differ. What more ratings would decide:"
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])

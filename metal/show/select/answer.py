@@ -27,7 +27,12 @@ def headline(run: SelectRun) -> str:
     """The most that a judge may answer, in how many cases anything."""
     rows, best = run.records("selection"), _best(run)
     if best is None:
-        return f"No judge may answer anything alone: in none of {plural(len(rows), 'case')} is enough agreement sure."
+        unsaid = sum(row["says"] == UNKNOWN for row in rows)
+        if unsaid == len(rows):
+            return f"Whether a judge may answer anything alone cannot be said in any of {plural(unsaid, 'case')}."
+        more = f"; in {unsaid} nothing can be said" if unsaid else ""
+        tried = plural(len(rows) - unsaid, "case")
+        return f"No judge may answer anything alone: in none of {tried} is enough agreement sure{more}."
     some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
     return (
         f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} on {_where(run, best)}, and "
