@@ -37,7 +37,8 @@ class Declared:
     """A gate.toml: what was declared before the judge was asked again. Paths are from where the file lies.
 
     anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it that the judge has to
-    equal, and its hash. repeats: how often the judge was asked there at least; least: anchors a language at least.
+    equal, and its hash (a file has to have both). repeats: how often the judge was asked there at least; least: anchors
+    a language at least.
     expected: parts of the judge's signature that may change. passport: a file of `metal.passport` that has to
     allow the judges: model, prompt, version that answered, what it was tested on, expiry.
     """
@@ -74,6 +75,10 @@ class Declared:
             raise DataError(path, f"passport is {about['passport']!r}", 'Write a path, passport = "passport.json"')
         if about.get("passport"):
             about["passport"] = Path(os.path.normpath(path.parent / about["passport"]))
+        for name in ("anchors_hash", "baseline_hash"):
+            if not isinstance(about.get(name), str) or not about[name]:
+                problem = f"no {name}, without which a change since the margins were declared cannot be noticed"
+                raise DataError(path, problem, "Declare the gate with `metal.gate_init`, which writes it")
         for name in ("repeats", "least"):
             if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
                 raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")

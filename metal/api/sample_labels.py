@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Languages, Option, Seed, StrPath, documented, names
+from metal.data.text import first_few
 from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def sample_labels(
             )
         note_drawn(folder, [*others, *records])
     columns = [name for name in DRAWN if judge or not name.startswith("judge")]
-    few = sum(1 for code in asked if sum(row["drawn"] for row in rows if row["language"] == code) < labels)
+    all_drawn = {code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked}
+    few = [f"{code} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels]
     warnings = [f"{without:,} sources that {judge} did not rate cannot be drawn"] if without else []
-    warnings += [f"{few} languages have fewer than {labels} sources: all are drawn"] if few else []
+    warnings += [f"fewer than {labels:,} sources, so that all are drawn: {first_few(few)}"] if few else []
     return DrawnSources(pd.DataFrame(rows, columns=columns), folder / FOLDER / FILE, tuple(warnings))

@@ -18,7 +18,8 @@ outside its cell. Ends of intervals are one-sided 5% limits. In order:
 
 Where scores have no classes, or are standardised, skill takes the place of agreement, ICC(1) that of alpha, and 0 that
 of a constant's agreement (metal.stats.skill). There are no classes to look at. A judge that would be as good as a
-person after a shift, or a line, fitted on other sources, is *informative*, and that is said.
+person after a shift, or a line, fitted on other sources, is *informative*, and that is said; so is one that is better
+than a constant only after that, or whose scores are shown to correlate with people's.
 
 With one person per item there is no person beside the judge: the label is that person's, and the best verdict is
 *informative*.
@@ -55,6 +56,7 @@ UNINFORMATIVE = "uninformative"
 DISAGREE = "people disagree"
 UNDECIDED = "undecided"
 ONCE = "as good as a person once"  # a correction is made: in the reason of a judge that is informative as given
+RECALIBRATED = "recalibrated"  # the same, of a judge whose scores as given are not shown to tell anything
 VERDICTS = (AS_GOOD, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
 
@@ -196,7 +198,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
                 say = partial(say, **range_columns("share_kept", fewer))
             recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
             if recalibrated:
-                return say(INFORMATIVE, f"{number} as given; {recalibrated}")
+                return say(INFORMATIVE, f"{number}; {recalibrated}")
     if not clauses:
         return say(AS_GOOD, f"{number}; {_with_ends(below)} beside a person")
     if beside.answers_used == 1:
@@ -221,11 +223,19 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 
 
 def _number(beside: Standing, balanced: Balanced) -> str:
-    """The share kept, in words; of scores that are worse than a constant, what is there once they are recalibrated."""
+    """The share kept, in words; of scores not shown above a constant, what there is once they are recalibrated."""
     kept = beside.limits(_kept(balanced))
-    if not beside.cell.by_scores or kept.value >= 0:
-        return f"keeps {kept} of what a person knows"
-    return f"worse than a constant as given, {beside.above[0]} better than one once recalibrated"
+    if not beside.cell.by_scores or kept.low > 0:
+        return f"keeps {kept} of what a person knows{' as given' if beside.cell.by_scores else ''}"
+    how = "not shown better than a constant"
+    if beside.limits(balanced.judge).high < 0:
+        how = "worse than a constant"
+    elif beside.limits(balanced.person).low > 0:
+        how += f" (keeps {kept} of what a person knows)"
+    more = f"{beside.above[0]} better than one once {RECALIBRATED}"
+    if beside.above[0].low <= 0:  # what a line gains is not shown, and that it rises is
+        more += f", correlation with people {beside.limits(beside.figures['correlation'])}"
+    return f"as given {how}; {more}"
 
 
 def _kept(balanced: Balanced) -> Numbers:

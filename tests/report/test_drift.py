@@ -254,6 +254,8 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         (("[margins]", "[margin]"), "setting of bad.toml 'margin' is not known"),
         (("[margins]", "[expected]"), r"no table \[margins\]"),  # they are declared, never supposed
         (('baseline = "baseline"', ""), "no baseline"),
+        (("anchors_hash", "least_hash"), "setting of bad.toml 'least_hash' is not known"),
+        (('baseline_hash = "', "expected = []\n#"), "no baseline_hash, without which a change since"),
         (('anchors = "anchors"', 'anchors = "none"'), "no such file or folder"),
     ):
         text = Path("gate.toml").read_text(encoding="utf-8")

@@ -86,9 +86,10 @@ def rubrics_for(
         for description in needed if described or not criterion.question else ():
             if not getattr(rubric, description, "x"):
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
+                short = ', or use `prompt="simple"`' if rubric.simple else ""
                 raise UsageError(
                     f"criterion {name} has no {description} description{where}; write criteria/{name}{ending}.toml in "
-                    "a folder of `prompt_folders` (prompts/criteria/ has five to start from)"
+                    f"a folder of `prompt_folders` (prompts/criteria/ has five to start from){short}"
                 )
         rubrics[name] = rubric
     return rubrics

@@ -8,7 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
+from metal.auditing.verdict import (
+    AS_GOOD,
+    DISAGREE,
+    INFORMATIVE,
+    ONCE,
+    RECALIBRATED,
+    UNDECIDED,
+    UNINFORMATIVE,
+    VERDICTS,
+)
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import MINUS, UNDEFINED, figure, known, listed, name, percent, plural, rounded, within
@@ -165,11 +174,13 @@ def _kept(row: Row) -> str:
     """What the judge keeps, or where it stands to a constant; or else how many items are needed."""
     if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
         return f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else ""
+    if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
+        return "only once recalibrated"
     if known(row["share_kept"]) and row["share_kept"] >= 0:
         return f"keeps {percent(row['share_kept'])}"
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         return f"{figure(row['above_constant'])} above a constant"
-    return "below a constant as given" if row["verdict"] == INFORMATIVE else "below a constant"
+    return "below a constant"
 
 
 def _bar(row: Row) -> tuple[float, float, float] | None:

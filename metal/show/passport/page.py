@@ -18,7 +18,7 @@ MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
     "Alone: as good as a person. Beside people: informative, with scores corrected by people. Below: what it keeps of "
-    "what a person knows, with its 95% interval."
+    "what a person knows, with its 95% interval; where that is not above 0, its scores are of use only so."
 )
 
 
@@ -67,8 +67,10 @@ def _of(rows: Sequence[Row], judge: str) -> list[Row]:
 def _cell(row: Row | None) -> Cell:
     if row is None or row["use"] not in (ALONE, BESIDE):
         return Cell(UNDEFINED if row is None else row["use"])
-    kept = f"{percent(row['share_kept'])} {interval(row['share_kept_low'], row['share_kept_high'], percent)}"
-    return Cell(row["use"], kept.strip() if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
+    kept = f"{percent(row['share_kept'])} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
+    if row["use"] == BESIDE and not row["share_kept_low"] > 0:
+        kept = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
+    return Cell(row["use"], kept if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
 
 
 def tables(run: PassportRun) -> list[TableView]:
