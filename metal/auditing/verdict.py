@@ -225,8 +225,8 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 def _number(beside: Standing, balanced: Balanced) -> str:
     """The share kept, in words; of scores not shown above a constant, what there is once they are recalibrated."""
     kept = beside.limits(_kept(balanced))
-    if not beside.cell.by_scores or kept.low > 0:
-        return f"keeps {kept} of what a person knows{' as given' if beside.cell.by_scores else ''}"
+    if not isinstance(beside, ScoreStanding) or kept.low > 0:
+        return f"keeps {kept} of what a person knows{' as given' if isinstance(beside, ScoreStanding) else ''}"
     how = "not shown better than a constant"
     if beside.limits(balanced.judge).high < 0:
         how = "worse than a constant"

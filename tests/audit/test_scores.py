@@ -62,6 +62,18 @@ def test_what_makes_a_shifted_judge_good_is_said() -> None:
     assert "as good as a person once -25" in said.reason or "as good as a person once -26" in said.reason
 
 
+def test_a_judge_of_use_only_once_recalibrated() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.normal(60, 20, 300)
+    people = truth[:, None] + rng.normal(0, 10, (300, 3))
+    for shift, words in ((13.0, "not shown better than a constant (keeps "), (60.0, "worse than a constant; ")):
+        said = verdict(cell_of(people, truth + shift + rng.normal(0, 15, 300)), "j", SourceBootstrap(200))
+        assert said.verdict == "informative"
+        assert said.reason.startswith(f"as given {words}")
+        assert " better than one once recalibrated" in said.reason
+        assert said.share_kept.low <= 0
+
+
 def test_one_person_an_item() -> None:
     rng = np.random.default_rng(2)
     truth = rng.normal(60, 20, 200)
