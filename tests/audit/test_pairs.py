@@ -172,15 +172,34 @@ def test_people_alone_on_pairs_told_apart_by_their_texts(tmp_path: Path) -> None
 
 @pytest.mark.reference
 def test_ids_in_several_columns(reference: Path) -> None:
-    """LLMBar's verdicts with one line: 419 pairs, 6 judges with 5 prompts each, in both orders."""
+    """LLMBar's verdicts by the path alone: 419 pairs, 6 judges with 5 prompts each, in both orders; the published
+    accuracy of GPT-4 without rules.
+    """
     path = reference / "llmbar-pairwise" / "verdicts.csv.gz"
-    with pytest.raises(MetalError, match=r"joined by \+: .*so far no id: subset, index, prompt"):
-        metal.read(path)
-    dataset = metal.read(path, columns={"output": "subset+index", "rater": "judge+prompt"}, language="en")
+    dataset = metal.read(path)
     assert (len(dataset.ratings), len(dataset.raters), len(dataset.outputs)) == (25_068, 30, 838)
+    assert "rater from 'judge+prompt'" in dataset.report[0] and "output from 'subset+index'" in dataset.report[0]
+    assert dataset.digest == metal.read(path, columns={"output": "subset+index", "rater": "judge+prompt"}).digest
+    items = pd.read_csv(path.with_name("items.csv"))
+    gold = {f"{each.subset}/{each.index}": each.label - 1 for each in items.itertuples(index=False)}
+    ratings = dataset.ratings.query("rater == 'GPT-4/Vanilla_NoRules'").astype({"output": str})
+    pairs = ratings["output"].str.removesuffix("/swapped")
+    right = (ratings["score"] == pairs.map(gold)).groupby(pairs.str.partition("/")[0]).mean().round(3)
+    assert right.to_dict() == {"Natural": 0.935, "Neighbor": 0.642, "GPTInst": 0.766, "GPTOut": 0.766, "Manual": 0.75}
     table = pd.read_csv(path)
     swapped = table.query(
         "subset == 'Manual' and index == 3 and judge == 'GPT-4' and prompt == 'CoT' and order == 'BA'"
     )
     ratings = dataset.ratings.query("output == 'Manual/3/swapped' and rater == 'GPT-4/CoT'")
     assert ratings["score"].tolist() == (swapped["winner"] - 1).tolist()
+
+
+def test_ids_in_several_columns_are_not_made_up() -> None:
+    """What one row each has is joined; a prompt beside generators, people, or twins that stay twins is not."""
+    rows = [(n // 2, "gpt-4", "ab"[n % 2], n % 3) for n in range(8)]
+    judge = pd.DataFrame(rows, columns=["index", "judge", "prompt", "score"])
+    assert set(metal.read(judge).raters) == {"gpt-4/a", "gpt-4/b"}
+    assert set(metal.read(judge.assign(index=range(8))).raters) == {"gpt-4"}
+    for twins in (judge.assign(judge="Ann"), judge.assign(prompt="a"), judge.assign(system="s")):
+        with pytest.raises(MetalError, match=r"a second time.*joined by \+"):
+            metal.read(twins)

@@ -39,8 +39,9 @@ from metal.data.tables.mturk import without_administration
 from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
 from metal.data.tables.replies import read_replies
+from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
-from metal.data.tables.shapes import TableColumns, columns_of, tidy_frame
+from metal.data.tables.shapes import TableColumns, tidy_frame
 from metal.data.text import first_few, plural
 from metal.errors import DataError, NoColumn, UnknownName, UsageError
 

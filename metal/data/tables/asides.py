@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.records import KINDS
 from metal.data.tables.cells import as_numbers, as_texts, fold, order_of
-from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
+from metal.data.tables.names import METRIC, MODEL
 from metal.data.text import first_few, plural
 
 # Names of columns that stand for people where nobody else does, and of those that never do; as `fold` spells them.
@@ -81,12 +80,6 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
         "about the questions": (place < 2) & survey,
         "remarks below the table": (place > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2)),
     }
-
-
-def are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
-    """Whether the column holds words for kinds of raters, the same in all rows of each."""
-    several = bool(rater) and frame[[rater]].assign(kind=kind).drop_duplicates()[rater].duplicated().any()
-    return not several and bool({fold(word) for word in as_texts(kind).cat.categories} & {*KINDS, *KIND_WORDS})
 
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
@@ -164,13 +157,3 @@ def _follows(answers: pd.DataFrame) -> bool:
         if rows.sum() >= FEWEST and (np.abs(own - value) <= close)[rows].mean() >= 0.98:
             return True
     return False
-
-
-def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with ids that stand in several columns as one (`subset+index`), in place of those."""
-    joined = {name: name.split("+") for name in named.values() if name not in frame and "+" in name}
-    joined = {name: parts for name, parts in joined.items() if set(parts) <= set(frame.columns)}
-    for name, parts in joined.items():
-        first, *others = (as_texts(frame[part]).astype(object) for part in parts)
-        frame = frame.assign(**{name: first.str.cat(pd.concat(others, axis=1), sep="/")})
-    return frame.drop(columns={part for parts in joined.values() for part in parts} - set(named.values()))

@@ -59,6 +59,10 @@ _ENGLISH: Mapping[str, tuple[str, ...]] = {
 }
 # Words for kinds of raters besides their names.
 KIND_WORDS = {"model": "llm", "ai": "llm", "person": "human", "people": "human", "annotator": "human"}
+# Parts of ids, as `plain` spells them: of an output its set and its number in that, of a judge what it was told.
+SUBSETS = ("dataset", "subset", "split", "section", "category")
+NUMBERS = ("index", "idx", "itemindex", "itemnumber")
+VARIANTS = ("prompt", "promptname", "promptid", "template", "prompttemplate", "setting", "variant")
 COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
 ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
 NO_ANSWERS = re.compile(

@@ -14,14 +14,13 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
-from metal.data.ratings import no_probability
 from metal.data.tables import asides
-from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, numbered_words, order_of, read_answers
+from metal.data.tables.cells import MISSING, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
-from metal.data.tables.pairs import are_winners
+from metal.data.tables.roles import columns_of, few_words, roles_of, with_ids_in_parts, with_joined, without_pairs
 from metal.data.text import first_few
-from metal.errors import DataError, NoColumn, UsageError
+from metal.errors import DataError, NoColumn
 
 STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
 _TEMPLATE = re.compile(r"\{(rater|criterion)\}")
@@ -56,11 +55,14 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
-    frame = asides.with_joined(asides.without_summary_rows(frame, notes), options.get("columns") or {})
+    frame = with_joined(asides.without_summary_rows(frame, notes), options.get("columns") or {})
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns, where)
-    roles = _roles(frame, [place.column for place in places], options, where)
-    roles = _without_pairs(frame, roles, options)
+    roles = roles_of(frame, [place.column for place in places], options, where)
+    roles = without_pairs(frame, roles, options)
+    if not patterns:
+        roles = with_ids_in_parts(frame, roles, options.get("columns") or {})
+        frame = with_joined(frame, roles)
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     long |= "first_text" in roles
     if not patterns and not long:
@@ -81,7 +83,7 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     unread = [c for c in frame.columns if c not in {*named, *(x for p in places for x in (p.column, p.comment))}]
     if unread:
         notes.append(f"columns not read: {first_few(unread, 12)}")
-    unordered = [column for column in unread if not long and not patterns and _few_words(frame[column])]
+    unordered = [column for column in unread if not long and not patterns and few_words(frame[column])]
     if unordered:
         listed = first_few(unordered)
         notes.append(
@@ -122,102 +124,6 @@ def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
     each = "rater and criterion" if raters and criteria else "rater" if raters else "criterion"
     listed = first_few([place.column for place in places], 8)
     return f"one column per {each} (`wide`): {listed}; {columns}"
-
-
-def columns_of(frame: pd.DataFrame) -> str:
-    """For messages: the columns there are."""
-    unnamed = sum(re.match(r"(column|Unnamed:) \d+$", name) is not None for name in frame.columns)
-    elsewhere = " (the header may stand in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
-    return f"Columns found: {', '.join(frame.columns)}{elsewhere}"
-
-
-def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
-    """{role: column}: as named in the options, else by the names of the columns."""
-    roles: dict[str, str] = dict(options.get("columns") or {})
-    for role, column in roles.items():
-        if role not in GUESSES:
-            raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
-        if column not in frame:
-            raise DataError(where, f"no column {column!r}", columns_of(frame))
-    by_name = {plain(asked(column)): column for column in frame.columns}
-    for role, guesses in GUESSES.items():
-        if role in roles or (wide and role == "score"):
-            continue
-        free = [column for column in map(by_name.get, guesses) if column and column not in {*roles.values(), *wide}]
-        if free:
-            roles[role] = free[0]
-    if wide and "{rater}" in "".join(options["wide"]):
-        roles.pop("rater", None)
-    return _without_misfits(frame, roles, options)
-
-
-def _without_pairs(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
-    """The roles of pairs only where there is a winner and no score, or where they are named.
-
-    Of two texts, the scores may say which is better, and the first is where it is called `chosen`.
-    """
-    named = options.get("columns") or {}
-    texts = {"first_text", "second_text"} <= roles.keys()
-    if texts and "score" in roles and not {"winner", "score"} & named.keys() and are_winners(frame[roles["score"]]):
-        roles["winner"] = roles.pop("score")
-    chosen = texts and plain(roles["first_text"]) == "chosen"
-    pairs = chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
-    gone = {"score"} if pairs else {"winner", "first", "second", "shown"}
-    gone |= {"winner"} if chosen else set()
-    gone |= set() if pairs and texts else {"first_text", "second_text"}
-    return {role: column for role, column in roles.items() if role not in gone or role in named}
-
-
-def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
-    """The roles without guesses that the cells refute.
-
-    Long texts are no criterion, language or id; what nearly every row has anew is no criterion, and what every row has
-    anew is no output where texts repeat.
-    """
-    named = options.get("columns") or {}
-    for role, text_role, known_by in (("source", "source_text", "source_id"), ("output", "text", "system")):
-        mturk = roles.get(role) == f"Input.{role}" and f"Input.{known_by}" in frame
-        if mturk and role not in named and text_role not in roles:
-            roles[text_role] = roles.pop(role)
-            roles |= {"source": "Input.source_id"} if role == "source" else {}
-
-    def long_texts(role: str) -> bool:
-        texts = as_texts(frame[roles[role]]).cat.categories.tolist()
-        sentences = [text for text in texts if len(text) > 40 and (" " in text or not text.isascii())]
-        return 2 * len(sentences) > len(texts)
-
-    def many(role: str) -> bool:
-        distinct = frame[roles[role]].nunique()
-        answered = bool({"text", "first_text"} & roles.keys()) and plain(roles[role]) == "question"
-        return role == "criterion" and (answered or distinct > max(10, len(frame) / 20))
-
-    text = roles.get("text") or roles.get("first_text")
-    if "output" in roles and "output" not in named and text and "rater" in roles:
-        repeats = frame[text].notna().all() and frame[text].duplicated().any()
-        if repeats and frame[roles["output"]].nunique() == len(frame):
-            del roles["output"]  # a number of the row
-    for role, misfit in (
-        ("kind", lambda column: not asides.are_kinds(frame, column, roles.get("rater", ""))),
-        ("confidence", lambda column: no_probability(as_numbers(column)).any()),
-    ):
-        if role in roles and role not in named and misfit(frame[roles[role]]):
-            del roles[role]
-    for role in ("criterion", "language", "output", "source", "generator"):
-        texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
-        if texts and (long_texts(role) or many(role)):
-            column = roles.pop(role)
-            text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(role, "")
-            if text_role and text_role not in roles:
-                roles[text_role] = column
-    if (
-        "score" in roles
-        and "score" not in named
-        and not is_numeric_dtype(frame[roles["score"]])
-        and long_texts("score")
-    ):
-        column = roles.pop("score")  # `answer` may be what was rated
-        roles.setdefault("text", column)
-    return roles
 
 
 # ---------------------------------------------------------------- columns that hold answers
@@ -263,7 +169,7 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], notes: list[s
     """The columns that hold answers, where no column does for all. Raises DataError where there are none."""
     free = [column for column in frame.columns if column not in set(roles.values())]
     columns = [column for column in free if _holds_answers(frame[column])]
-    columns = columns or [c for c in free if "rater" in roles and CRITERION.search(c) and _few_words(frame[c])]
+    columns = columns or [c for c in free if "rater" in roles and CRITERION.search(c) and few_words(frame[c])]
     if "rater" in roles:
         columns = asides.criteria_among(columns, notes)
     if "rater" in roles and columns and ("criterion" not in roles or len(columns) == 1):
@@ -321,15 +227,6 @@ def _holds_answers(column: pd.Series) -> bool:
         return bool(numbered) or (not numbers and order_of(usual) is not None)
     whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
     return numbers > 0 and not whole_ids
-
-
-def _few_words(column: pd.Series) -> bool:
-    """Whether the cells are a few short words over and over, as labels are."""
-    texts = as_texts(column)
-    if np.isfinite(as_numbers(pd.Series(texts.cat.categories))).all():
-        return False
-    words = texts.cat.categories
-    return 1 < len(words) <= 11 and 3 * len(words) <= int(texts.notna().sum()) and bool(words.str.len().max() <= 40)
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
