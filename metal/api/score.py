@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -49,6 +49,8 @@ def score(
     what they need. Scores stand under the criterion `score`, higher is better: where lower is better (TER) they are
     negated. An output that a metric cannot score has a rating without score, and the reason.
 
+    Of a board the outputs of submitted generators are among them, but for `into`: they are not the dataset's own.
+
     The run folder is written after each metric. The same call with more metrics, or with more outputs in the dataset,
     computes only what is missing.
 
@@ -60,6 +62,8 @@ def score(
 
     Returns the run: its folder, ratings, and what came of each metric. Raises UnknownName, UsageError, MissingExtra.
     """
+    from metal.boards.store import with_submissions
+    from metal.data.text import first_few, plural
     from metal.raters.metrics.dataset_scores import with_metric_score
     from metal.running import scoring
 
@@ -83,10 +87,21 @@ def score(
         else scoring.RunFolder(run, dataset, shown, force=force)
     )
     if from_file:
-        return scoring.score_from_file(
-            Path(from_file), name, direction or "higher", signature, dataset, place, force=force
-        )
-    return scoring.score(scoring.find_metrics(metric), name, dataset, place, force=force, progress=progress)
+        path = Path(from_file)
+        scores = scoring.score_from_file(path, name, direction or "higher", signature, dataset, place, force=force)
+    else:
+        metrics = scoring.find_metrics(metric)
+        scores = scoring.score(metrics, name, dataset, place, force=force, progress=progress)
+    board = with_submissions(dataset, inputs.folder) if into else dataset
+    submitted = [output.generator for name, output in board.outputs.items() if name not in dataset.outputs]
+    if not submitted:
+        return scores
+    about = (
+        f"{plural(len(submitted), 'output')} of submitted generators ({first_few(list(dict.fromkeys(submitted)))}) are "
+        "the board's, not the dataset's, and were not scored; leave `into` out to score them too, and give the run to "
+        "`metal billboard`"
+    )
+    return replace(scores, lacking="; ".join(filter(None, [scores.lacking, about])))
 
 
 MOST_TEXTS = 200  # outputs of a dataset that a metric is tried on

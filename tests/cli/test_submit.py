@@ -432,6 +432,12 @@ def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> N
     board = metal.billboard("small", "people", "judged", resamples=100, permutations=100)
     by_people = board.tables["generators"].query("by == 'people' and language == ''")
     assert by_people.set_index("generator").loc["new", "rank"] == 1
+    said = " ".join(small("score", "small", "-m", "rouge-1", "--into").split())
+    assert "14 outputs of submitted generators (new) are the board's, not the dataset's, and were not scored" in said
+    assert "leave --into out" in said
+    beside = metal.score("small", "rouge-2", out="beside")
+    assert {f"{source}/new" for source in ALL_SOURCES} <= set(beside.ratings["output"].astype(str))
+    assert "submitted generators" not in beside.lacking
 
 
 def test_a_board_that_was_told_nothing_says_so(small: Commands) -> None:
