@@ -201,7 +201,7 @@ def draft_of(
     return replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
 
 
-def _read_reply(text: str, scale: Scale, letters: bool = False) -> tuple[float | None, str, str, bool]:
+def _read_reply(text: str, scale: Scale, criterion: str, letters: bool = False) -> tuple[float | None, str, str, bool]:
     """What a reply in a table says (see metal.data.tables.replies), by the reader that reads judges' replies. letters:
     whether the prompt asked for the letter of a level.
     """
@@ -209,7 +209,7 @@ def _read_reply(text: str, scale: Scale, letters: bool = False) -> tuple[float |
     from metal.raters.judges.prompts import letters_of
     from metal.raters.judges.reader import read_reply
 
-    verdict = read_reply(text, scale, letters_of(scale) if letters else None)
+    verdict = read_reply(text, scale, letters_of(scale) if letters else None, criterion)
     return verdict.score, verdict.reason, whole_text(verdict.justification or text), verdict.wavering
 
 

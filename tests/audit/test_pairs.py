@@ -178,7 +178,8 @@ def test_ids_in_several_columns(reference: Path) -> None:
     path = reference / "llmbar-pairwise" / "verdicts.csv.gz"
     dataset = metal.read(path)
     assert (len(dataset.ratings), len(dataset.raters), len(dataset.outputs)) == (25_068, 30, 838)
-    assert "rater from 'judge+prompt'" in dataset.report[0] and "output from 'subset+index'" in dataset.report[0]
+    assert "rater from 'judge+prompt'" in dataset.report[0]
+    assert "output from 'subset+index'" in dataset.report[0]
     assert dataset.digest == metal.read(path, columns={"output": "subset+index", "rater": "judge+prompt"}).digest
     items = pd.read_csv(path.with_name("items.csv"))
     gold = {f"{each.subset}/{each.index}": each.label - 1 for each in items.itertuples(index=False)}

@@ -95,7 +95,7 @@ def test_a_column_per_criterion_keeps_rows_that_have_a_reply_only() -> None:
 def test_each_reply_is_read_once_for_a_criterion() -> None:
     asked: list[str] = []
 
-    def reader(text: str, scale: Scale) -> tuple[float, str, str, bool]:
+    def reader(text: str, scale: Scale, criterion: str) -> tuple[float, str, str, bool]:
         asked.append(text)
         return 1, "", "", False
 

@@ -679,6 +679,35 @@ def test_other_scales(reply: str, scale: Scale, score: float) -> None:
     assert read_reply(reply, scale).score == score
 
 
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ('{"text_quality": 4}', 4),
+        ('{"Text Quality": "4", "reason": "It reads well."}', 4),
+        ('```json\n{"textQuality_score": 4.0, "fluency": 2}\n```', 4),
+        ('It reads well.\n{"scores": {"fluency": 2, "text-quality": 4}}', 4),
+        ('{"text_quality": 5, "score": 4}', 4),
+        ('{"text_quality": "fine"} Score: 4', 4),
+        ('{"fluency": 4}', None),
+        ('{"text_quality": true}', None),
+        ('{"text_quality": 9}', None),
+        ('{"errors": 4, "page": 2}', None),
+        ('{"text_quality": [4, 5]}', None),
+        ("Level 4", 4),
+        ("**Option 4.**", 4),
+        ('{"score": "Level 4"}', 4),
+        ("It is fluent.\n\nLevel 4", 4),
+        ("It is fluent. Option 4.", 4),
+        ("Level 4 errors are in it.", None),
+        ("Option 1: not fluent. Option 2: fluent. Neither fits it.", None),
+        ("Options:\nOption 1\nOption 2\nNone of them fits.", None),
+        ("The sentence level is sound.", None),
+    ],
+)
+def test_scores_under_the_criterions_name_and_levels(reply: str, score: float | None) -> None:
+    assert read_reply(reply, FIVE, criterion="text_quality").score == score
+
+
 def test_minus_zero_is_zero() -> None:
     for reply in ("-0", '{"score": -0.0}', "Score: -0"):
         score = read_reply(reply, QUALITY).score

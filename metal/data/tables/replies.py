@@ -17,8 +17,8 @@ from metal.data.tables.scales import NO_ANSWER, whole_scale
 from metal.data.text import first_few
 from metal.errors import UsageError
 
-# A reply and its scale -> score, reason for none, comment, whether the reply contradicts itself.
-ReplyReader: TypeAlias = Callable[[str, Scale], tuple[float | None, str, str, bool]]
+# A reply, its scale and criterion -> score, reason for none, comment, whether the reply contradicts itself.
+ReplyReader: TypeAlias = Callable[[str, Scale, str], tuple[float | None, str, str, bool]]
 
 
 def read_replies(
@@ -51,7 +51,7 @@ def read_replies(
     key, place = np.unique(of_criterion * len(texts) + column.cat.codes.to_numpy()[rows], return_inverse=True)
     verdicts: Any = pd.DataFrame(
         [
-            options["reader"](texts[pair % len(texts)], scales[at] or criteria[at].scale)
+            options["reader"](texts[pair % len(texts)], scales[at] or criteria[at].scale, names[at])
             for pair in key.tolist()
             for at in (pair // len(texts),)
         ],

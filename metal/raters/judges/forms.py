@@ -34,6 +34,8 @@ _GIVEN_TOP = rf"(?:\s+(?:out\s+of\s+{_NUMBER}|\([^()\n]{{1,40}}\))(?=\s*[:=]))?"
 _STARS = r"\N{BLACK STAR}\N{WHITE MEDIUM STAR}"
 _IS_NO_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"  # not itself after `out of`
 
+LEVEL = regex.compile(r"\A(?:level|option)\s+(?=\d)", regex.I)  # Level 4
+
 # ---------------------------------------------------------------- parts: words around a score
 
 _SCORE_NOUN = r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|answer|points?)"
@@ -148,11 +150,11 @@ FORMS = tuple(
             rf"\A[^\w\n-]{{0,9}}{_SCORE}{_OUT_OF_TOP}{_CLOSING_MARKS}"
             r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
         ),
-        # ... therefore it is irrelevant (1). | ... as a whole. 4
+        # ... therefore it is irrelevant (1). | ... as a whole. 4 | ... Level 4
         (
             TIED,
             rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)"
-            rf"{_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
+            rf"(?:(?:level|option)\s+)?{_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
         ),
         # the same of a line
         (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
@@ -201,6 +203,14 @@ STARS = regex.compile(
     rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"  # after no number: 3 ⭐
 )
 STAR = regex.compile(rf"[{_STARS}]")
+
+
+@lru_cache(maxsize=64)
+def keys_of(criterion: str) -> tuple[str, ...]:
+    """The keys under which an object may hold the score on a criterion: `fluency`, `fluency_score`."""
+    name = regex.sub(r"[\s_-]+", "_", criterion.strip().lower())
+    parts = [f"{name}{end}" for end in ("", "_score", "_rating")]
+    return tuple(dict.fromkeys(part.replace("_", gap) for part in parts for gap in ("_", " ", "-", "")))
 
 
 @lru_cache(maxsize=64)

@@ -62,7 +62,7 @@ class JudgingQuestion:
         The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts it to the dataset's.
         """
         scale = self.prompt.rubrics[self.criterion].criterion.scale
-        verdict = read_reply(text, scale, self.prompt.letters(self.criterion))
+        verdict = read_reply(text, scale, self.prompt.letters(self.criterion), self.criterion)
         if ending == calls.COMPLETE:
             return verdict
         if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):

@@ -26,7 +26,7 @@ UNPARSABLE = "unparsable"
 CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say that it ran out of tokens
 OFF_SCALE = "off the scale"
 
-SCORE_KEYS = (
+SCORE_KEYS: tuple[str, ...] = (
     "revised_score",
     "final_score",
     "overall_score",
@@ -67,10 +67,13 @@ class _Evidence(NamedTuple):
     borrowed: bool = False
 
 
-def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = None) -> ReplyVerdict:
+def read_reply(
+    text: str, scale: Scale, letters: Mapping[str, float] | None = None, criterion: str = ""
+) -> ReplyVerdict:
     """The verdict in a judge's reply.
 
-    letters: what each letter stands for, where the prompt asked for a letter. Never raises, and a score is always on
+    letters: what each letter stands for, where the prompt asked for a letter. criterion: what was asked; a number under
+    its name in an object without a score is the verdict. Never raises, and a score is always on
     the scale. The justification is the field of that kind in a structured reply, else the text itself.
     """
     # Runs of blanks are cut to two, so that no pattern has to try its way through them; a line break stays one.
@@ -80,14 +83,17 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     alone = verdict_alone(shorter, scale, letters)
     if alone is not None:
         return _weighed([_Evidence(forms.STRUCTURED, 0, alone)], scale, "")
-    objects = list(objects_with(shorter, SCORE_KEYS))
+    keys, objects = SCORE_KEYS, list(objects_with(shorter, SCORE_KEYS))
+    if not objects and criterion:
+        keys = forms.keys_of(criterion)
+        objects = [(at, fields) for at, fields in objects_with(shorter, keys) if _is_number(field_of(fields, keys))]
     if any(not fields for _, fields in objects):
         return ReplyVerdict(None, CUT_OFF)
     prose, places = _prose_around([span for span, _ in objects], shorter)
     evidence = [*evidence_in(prose, scale, letters)]
     words = [match.start() for match in (regex.search(r"\w", prose), regex.search(r"(?r)\w", prose)) if match]
     for place, (_, fields) in zip(places, objects, strict=True):
-        value = field_of(fields, SCORE_KEYS)
+        value = field_of(fields, keys)
         if not (isinstance(value, str) and _PLACEHOLDER.match(value)):
             line = prose.rfind("\n", 0, max(0, place - 1)) + 1
             amid = bool(words) and words[0] < place and line <= words[-1]
@@ -198,7 +204,11 @@ def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) 
         after_value = regex.fullmatch(rf"{level.value:g}[\s=:.(\N{{EN DASH}}-]+(.*)", bare)
         if after_value and after_value[1].casefold() == label:
             return level.value
-    return read_number(bare) if len(bare) <= 16 else None
+    return read_number(forms.LEVEL.sub("", bare)) if len(bare) <= 16 else None
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and read_number(str(value)) is not None
 
 
 def read_number(text: str) -> float | None:
