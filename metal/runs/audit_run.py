@@ -213,6 +213,10 @@ class AuditRun(Run):
     def _write_more(self, folder: Path) -> None:
         pq.write_table(self.disagreement_table, folder / "disagreements.parquet", ROWS, compression="zstd")
 
+    @property
+    def _large(self) -> tuple[Any, ...]:
+        return (self.disagreement_table,)
+
     def _check(self, folder: Path) -> None:
         for table in ("people", "judges", "verdicts"):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")

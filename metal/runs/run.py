@@ -84,7 +84,7 @@ class Run:
         return of_one_state(folder, lambda: cls._read(folder, name))
 
     @classmethod
-    def _read(cls, folder: Path, name: str) -> Self:
+    def _read(cls, folder: Path, name: str, *more: Any) -> Self:
         about = read_manifest(folder, cls.command)
         need_files(folder, ("raters.jsonl", "warnings.txt"), cls.command)
         tables = {
@@ -99,7 +99,7 @@ class Run:
             {rater.rater: rater for rater in read_raters(folder)},
             tables,
             read_lines(folder / "warnings.txt", cls.command),
-            *cls._read_more(folder),
+            *(more or cls._read_more(folder)),
         )
         run._check(folder)
         return run
@@ -112,7 +112,12 @@ class Run:
         with new_folder(folder, force=force) as partial:
             write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables)
             self._write_more(partial)
-            write_page(page(type(self).read(partial, folder.name)), partial)
+            write_page(page(type(self)._read(partial, folder.name, *self._large)), partial)
+
+    @property
+    def _large(self) -> tuple[Any, ...]:
+        """What `_read_more` would read back unchanged, at some expense; empty to have it read."""
+        return ()
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:
