@@ -241,6 +241,35 @@ def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
     return json.dumps(verdict)
 
 
+def _with_probabilities(api: str, reply: Json, body: Json, text: str, prompt_hash: int) -> Json:
+    """The reply with log probabilities where the request asks for them: the answered score has .6 or more, the others
+    share the rest. A token is a run of digits, a run of letters, or one character more.
+    """
+    wanted = body.get("top_logprobs") if api == "openai" else (body.get("generationConfig") or {}).get("logprobs")
+    if not wanted:
+        return reply
+    score = (_schema_of(body).get("properties") or {}).get("score", {})
+    levels = [str(level) for level in score.get("enum", (0, 1, 2))]
+    likely = 0.6 + 0.4 * (prompt_hash % 97) / 97
+    place = text.find('"score"') + 7
+    named, steps = "logprob" if api == "openai" else "logProbability", []
+    for match in re.finditer(r"\d+|[^\W\d]+|\W|_", text):
+        rest = [level for level in levels if level != match[0]]
+        if match[0] in levels and match.start() > place:
+            chances, place = {match[0]: likely} | {level: (1 - likely) / len(rest) for level in rest}, len(text)
+        else:
+            chances = {match[0]: 1.0}
+        steps.append([{"token": token, named: math.log(chance or 1e-9)} for token, chance in chances.items()][:wanted])
+    if api == "openai":
+        content = [{**step[0], "bytes": list(step[0]["token"].encode()), "top_logprobs": step} for step in steps]
+        reply["choices"][0]["logprobs"] = {"content": content, "refusal": None}
+    else:
+        top = [{"candidates": step} for step in steps]
+        result = {"chosenCandidates": [step[0] for step in steps], "topCandidates": top}
+        reply["candidates"][0]["logprobsResult"] = result
+    return reply
+
+
 GEMINI_FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "content_filter": "PROHIBITED_CONTENT"}
 ANTHROPIC_FINISH = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal", "content_filter": "refusal"}
 
@@ -500,7 +529,8 @@ class LlmServer:
         if fault:
             reply = _faulty_reply(call, fault, text, dated_model)
         else:
-            reply = HttpReply(json.dumps(_reply_body(api, prompt, text, "stop", dated_model, "fp_1")).encode())
+            whole = _reply_body(api, prompt, text, "stop", dated_model, "fp_1")
+            reply = HttpReply(json.dumps(_with_probabilities(api, whole, body, text, prompt_hash)).encode())
         reply.digest, reply.model, reply.path, reply.started = f"{prompt_hash:016x}", model, path, started
         reply.delay += self.latency_ms / 1000
         return reply

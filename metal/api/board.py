@@ -46,6 +46,9 @@ def billboard(
     languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
     raters: Annotated[Names, Option("Raters on the board; default all in the data.", "-r")] = (),
     common: Annotated[bool, Option("Compare on the outputs that every rater scored.")] = False,
+    expected: Annotated[
+        bool, Option("Score judges by the mean of levels by token probabilities, where they have it.", rare=True)
+    ] = False,
     members: Annotated[Names, Option("Kinds of rater the ensemble is made of. [default: metric]", rare=True)] = (
         "metric",
     ),
@@ -108,6 +111,7 @@ def billboard(
         languages=names(languages),
         raters=names(raters),
         common=common,
+        expected=expected,
         members=names(members) or ("metric",),
         nonzero=nonzero,
         alpha=alpha,

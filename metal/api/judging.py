@@ -115,6 +115,9 @@ async def judge_async(
     with_reference: Annotated[
         bool, Option("Show judges the references of the source: prompt NAME-reference.", rare=True)
     ] = False,
+    probabilities: Annotated[
+        bool, Option("Ask for token probabilities too: how sure each answer is (OpenAI, vLLM, Gemini).", rare=True)
+    ] = False,
     flip: Annotated[
         Names, Option("Criteria whose rubric scores the other way round than the dataset.", rare=True)
     ] = (),
@@ -152,6 +155,10 @@ async def judge_async(
     `with_reference` shows the references of each source too, by the prompts `simple-reference` and
     `detailed-reference`; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the score,
     or for none.
+
+    `probabilities` keeps the probability of each answered level as the rating's `confidence` (see `metal.select`), and
+    as `expected` the mean of the levels by their probabilities, where all are among the twenty likeliest tokens (see
+    `metal.billboard`). It needs OpenAI's protocol or Gemini, a model that gives them, and levels that are one token.
 
     `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose outputs are pairs
     are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
@@ -218,6 +225,7 @@ async def judge_async(
             base_url=base_url,
             test_questions=test_questions,
             orders=orders,
+            probabilities=probabilities,
         )
         inputs = load(data)
         shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name

@@ -15,6 +15,7 @@ import numpy as np
 
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
+from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.errors import UsageError, check_known
 from metal.stats.patterns import Codes, Numbers, ratio
@@ -144,13 +145,22 @@ class CriterionScores:
         return ScaleEnds(-high, -low) if self.criterion.direction == "lower" else ScaleEnds(low, high)
 
 
-def criterion_scores(dataset: Dataset, row_of: Mapping[str, int], rows: int) -> dict[str, CriterionScores]:
-    """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1 for none."""
+def criterion_scores(
+    dataset: Dataset, row_of: Mapping[str, int], rows: int, expected: bool = False
+) -> dict[str, CriterionScores]:
+    """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1 for none.
+
+    expected: raters with means of levels have those for scores, and none where these are missing.
+    """
     table = dataset.ratings
     place = {name: index for index, name in enumerate(dataset.outputs)}
     output_of = np.array([place[name] for name in table["output"].cat.categories], dtype=np.int64)
     row = np.array([row_of.get(name, -1) for name in table["rater"].cat.categories], dtype=np.int64)
     score = table["score"].to_numpy()
+    if expected and EXPECTED in table:
+        means = table[EXPECTED]
+        has_means = means.notna().groupby(table["rater"], observed=True).transform("any")
+        score = np.where(has_means, means, score)
     rows_of = row[table["rater"].cat.codes.to_numpy()] if len(row) else np.zeros(0, dtype=np.int64)
     outputs = output_of[table["output"].cat.codes.to_numpy()] if len(output_of) else np.zeros(0, dtype=np.int64)
     criterion = table["criterion"].cat.codes.to_numpy()
@@ -253,7 +263,7 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
     """
     people = people_named(dataset, settings.reference)
     raters, row_of = _rows(dataset, settings, people)
-    scores = criterion_scores(dataset, row_of, len(raters) + 1)
+    scores = criterion_scores(dataset, row_of, len(raters) + 1, settings.expected)
     codes = unordered(dataset)
     rated = [name for name, part in scores.items() if part.counts[0].any() and name not in codes]
     if refused := [name for name in settings.criteria or codes * (not rated) if name in codes]:

@@ -20,6 +20,7 @@ class BoardSettings:
     """Choices of a board. Empty tuples mean all.
 
     reference: the people to agree with (people_named). common: compare on the outputs that all raters scored.
+    expected: take the means of levels by their probabilities for the scores of raters that have them.
     members: kinds of rater an ensemble is made of. nonzero: its number of coefficients. alpha: None takes one from the
     interval by `rule` (metal.stats.ensemble.choose_alpha). human_generators: people among the generators, besides those
     that dataset.toml marks. families: generator -> family, besides those of dataset.toml. resamples: of the bootstrap
@@ -32,6 +33,7 @@ class BoardSettings:
     languages: tuple[str, ...] = ()
     raters: tuple[str, ...] = ()
     common: bool = False
+    expected: bool = False
     members: tuple[str, ...] = ("metric",)
     nonzero: int = 3
     alpha: float | None = None
@@ -71,6 +73,7 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
         "raters": "+".join(settings.raters),
         "langs": "+".join(settings.languages) if about.get("lang") == "all" else "",
         "common": "yes" if settings.common else "",
+        "expected": "yes" if settings.expected else "",
         "members": "+".join(settings.members),
         "nonzero": settings.nonzero,
         "alpha": settings.rule if settings.alpha is None else f"{settings.alpha:.10g}",

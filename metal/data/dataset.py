@@ -4,7 +4,7 @@ dataset.toml     name, licence, citation, languages, criteria with their scales,
 sources.jsonl    source, language, text, title, references, tokens, content
 outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
 raters.jsonl     rater, kind, group, and further facts about the rater
-ratings.parquet  output, criterion, rater, score, reason, comment, confidence if known (.csv and .jsonl are read too)
+ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected if known (or .csv, .jsonl)
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
     tables = [table for table in tables if len(table)] or tables[:1]  # an empty table's categories have no type
-    for name in max(map(ratings.facts_in, tables), key=len):
+    for name in ratings.facts_in([str(name) for table in tables for name in table]):
         parts = [table.get(name, pd.Series(np.nan, index=table.index)) for table in tables]
         if isinstance(parts[0].dtype, pd.CategoricalDtype):
             columns[name] = pd.api.types.union_categoricals(parts)

@@ -18,7 +18,7 @@ import pandas as pd
 from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
 from metal.data.languages import sides
-from metal.data.ratings import facts_in, off_scale, rating_keys
+from metal.data.ratings import EXPECTED, facts_in, off_scale, rating_keys
 from metal.data.records import Output, Rater, Scale, Source, with_swapped
 from metal.data.tables.cells import fold
 from metal.data.text import first_few
@@ -247,6 +247,8 @@ def _on_our_scales(base: Dataset, incoming: Dataset, facts: pd.DataFrame) -> tup
             lines.append(f"{name}: {len(off)} scores between two levels count as missing answers: {shown}")
             reason[off] = [f"off scale: {value:g}" for value in score[off]]
             score[off] = np.nan
+        if EXPECTED in facts and values:  # a mean of values that are others here
+            facts.loc[facts["criterion"] == name, EXPECTED] = np.nan
     return facts.assign(score=score, reason=pd.Categorical(reason)), lines
 
 

@@ -1,14 +1,15 @@
 """The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
 
-On disk a rating is six facts (FACTS), and CONFIDENCE where there is one. In memory they are joined with facts about the
-output and the rater into the tidy table (COLUMNS): one row per rating, names as pandas categories, so that a million
-ratings take some tens of megabytes.
+On disk a rating is six facts (FACTS), and those of OPTIONAL that any rating has. In memory they are joined with facts
+about the output and the rater into the tidy table (COLUMNS): one row per rating, names as pandas categories, so that a
+million ratings take some tens of megabytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from metal.data.text import plural
 from metal.errors import DataError, nearest
 
 FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
-CONFIDENCE = "confidence"  # the seventh, where any rating has one: the probability of the level that was answered
+CONFIDENCE = "confidence"  # the probability of the level that was answered
+EXPECTED = "expected"  # the mean of the levels, each weighted by its probability
+OPTIONAL = (CONFIDENCE, EXPECTED)
 COLUMNS = ("language", "source", "generator", "output", "criterion", "rater", "kind", "group", *FACTS[3:])
 
 FRAME = Path("DataFrame")  # what messages name in place of a file when ratings come from a DataFrame
@@ -32,15 +35,15 @@ NOT_ASKED = -2
 # ---------------------------------------------------------------- build
 
 
-def facts_in(table: pd.DataFrame) -> list[str]:
-    """The facts that a table of ratings has."""
-    return [*FACTS, *([CONFIDENCE] if CONFIDENCE in table else [])]
+def facts_in(table: Container[str]) -> list[str]:
+    """The facts that a table of ratings has, by the names of its columns."""
+    return [*FACTS, *(name for name in OPTIONAL if name in table)]
 
 
 def facts_from(ratings: Iterable[Rating]) -> pd.DataFrame:
     """Facts from Rating records (importers with up to some hundred thousand ratings)."""
-    rows = [(r.output, r.criterion, r.rater, r.score, r.reason, r.comment) for r in ratings]
-    return tidy_facts(pd.DataFrame(rows, columns=list(FACTS)))
+    names = [*FACTS, *OPTIONAL]
+    return tidy_facts(pd.DataFrame(map(attrgetter(*names), ratings), columns=names))
 
 
 def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
@@ -61,8 +64,9 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
         facts["comment"] = comment.fillna("").astype("str")
     else:
         facts["comment"] = comment.astype(object).where(comment.notna(), "").astype("str")
-    if CONFIDENCE in frame and frame[CONFIDENCE].notna().any():
-        facts[CONFIDENCE] = frame[CONFIDENCE].reset_index(drop=True).astype(np.float64)
+    for name in OPTIONAL:
+        if name in frame and frame[name].notna().any():
+            facts[name] = frame[name].reset_index(drop=True).astype(np.float64)
     return facts
 
 
@@ -174,6 +178,12 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
                 f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})",
                 "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shifts=-1)`)",
             )
+        if EXPECTED in facts and scale.ends:
+            expected = facts[EXPECTED].iloc[rows]
+            if (outside := expected.notna() & ~expected.between(*scale.ends)).any():
+                row = int(rows[outside.to_numpy().argmax()])
+                problem = f"expected {facts[EXPECTED].iloc[row]:g} is not on the scale of {name} ({scale.describe()})"
+                raise DataError(row_of(where, row), problem, "It is a mean of levels; leave it out where there is none")
 
 
 def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text
-from metal.data.ratings import CONFIDENCE, FACTS, facts_from, facts_in, row_of, tidy_facts
+from metal.data.ratings import FACTS, OPTIONAL, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.errors import DataError, UsageError, nearest
 
@@ -30,8 +30,7 @@ _TYPES = {
     "reason": _NAMES,
     "comment": pa.string(),
 }
-_SCHEMA = pa.schema(list(_TYPES.items()))
-_TYPES[CONFIDENCE] = pa.float64()
+_TYPES |= dict.fromkeys(OPTIONAL, pa.float64())
 _NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
 
 
@@ -192,7 +191,7 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
     if not (named and scored and finite and len(table) == lines):
         return None
     filled = {name: table[name] if name == "score" else table[name].fill_null("") for name in FACTS}
-    return pa.table(filled).cast(_SCHEMA)
+    return pa.table(filled).cast(_schema(FACTS))
 
 
 def _jsonl_rows(path: Path) -> pa.Table:
@@ -209,8 +208,9 @@ def _jsonl_rows(path: Path) -> pa.Table:
             columns[name].append(None if value in (None, "") else str(value))
         for name in ("reason", "comment"):
             columns[name].append(str(record.get(name) or ""))
-        confidence = record.get(CONFIDENCE)
-        columns[CONFIDENCE].append(None if confidence is None else _number(confidence, row_of(path, row), CONFIDENCE))
+        for name in OPTIONAL:
+            value = record.get(name)
+            columns[name].append(None if value is None else _number(value, row_of(path, row), name))
     return pa.table({name: pa.array(values, _TYPES[name]) for name, values in columns.items()})
 
 
@@ -222,9 +222,13 @@ def _number(text: object, where: str, name: str = "score") -> float:
         raise DataError(where, f"{name} {text!r} is not a number", remedy) from None
 
 
+def _schema(names: Iterable[str]) -> pa.Schema:
+    return pa.schema([(name, _TYPES[name]) for name in names])
+
+
 def _cast(path: Path, table: pa.Table) -> pa.Table:
     try:
-        return table.cast(pa.schema([(name, _TYPES[name]) for name in table.column_names]))
+        return table.cast(_schema(table.column_names))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise DataError(path, f"columns of the wrong type ({error})", "score is a number, the rest is text") from None
 
@@ -232,20 +236,24 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
 # ---------------------------------------------------------------- write
 
 
-def write_ratings(ratings: Iterable[Rating], path: str | Path, rows: int = 20_000) -> int:
-    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there were."""
+def write_ratings(ratings: Iterable[Rating], path: str | Path, optional: Sequence[str] = (), rows: int = 20_000) -> int:
+    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there were.
+
+    optional: the columns to write besides FACTS.
+    """
     import pyarrow.parquet as pq
 
     written, remaining = 0, iter(ratings)
-    with new_file(Path(path)) as partial, pq.ParquetWriter(partial, _SCHEMA, compression="zstd") as writer:
+    names = [*FACTS, *optional]
+    with new_file(Path(path)) as partial, pq.ParquetWriter(partial, _schema(names), compression="zstd") as writer:
         while batch := list(islice(remaining, rows)):
-            writer.write_table(_arrow(facts_from(batch)))
+            writer.write_table(_arrow(facts_from(batch).reindex(columns=names)))
             written += len(batch)
     return written
 
 
 def facts_parquet(facts: pd.DataFrame) -> bytes:
-    """The six facts as the content of a Parquet file."""
+    """The facts as the content of a Parquet file."""
     import pyarrow.parquet as pq
 
     content = pa.BufferOutputStream()
@@ -254,12 +262,11 @@ def facts_parquet(facts: pd.DataFrame) -> bytes:
 
 
 def write_facts(facts: pd.DataFrame, path: str | Path) -> None:
-    """Write the six facts as Parquet, as a whole or not at all."""
+    """Write the facts as Parquet, as a whole or not at all."""
     with new_file(Path(path)) as partial:
         partial.write_bytes(facts_parquet(facts))
 
 
 def _arrow(facts: pd.DataFrame) -> pa.Table:
     names = facts_in(facts)
-    schema = pa.schema([(name, _TYPES[name]) for name in names])
-    return pa.Table.from_pandas(facts.loc[:, names], preserve_index=False).cast(schema)
+    return pa.Table.from_pandas(facts.loc[:, names], preserve_index=False).cast(_schema(names))

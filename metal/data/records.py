@@ -302,6 +302,8 @@ class Rating:
     score: float | None
     reason: str = ""
     comment: str = ""
+    confidence: float | None = None
+    expected: float | None = None
 
     def __post_init__(self) -> None:
         missing = self.score is None or math.isnan(self.score)

@@ -13,7 +13,7 @@ from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
 from metal.data.files import bundled, new_file, write_jsonl
 from metal.data.languages import language_name, sides
-from metal.data.ratings import FACTS
+from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
 from metal.data.records import SWAPPED, Output, Rating
 from metal.data.text import listed
@@ -52,7 +52,7 @@ class JudgeRequest(Request):
 
     LISTS = ("judges", "prompts", "criteria", "languages")
     OPEN = ("criteria", "languages")
-    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders")
+    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders", "probabilities")
 
     judges: tuple[str, ...]
     prompts: tuple[str, ...] = ("detailed",)
@@ -68,6 +68,7 @@ class JudgeRequest(Request):
     base_url: str = ""
     test_questions: str = ""
     orders: str = "both"
+    probabilities: bool = False
 
     def reduced(self, older: JudgeRequest) -> str:
         if self.sample and not (0 < older.sample <= self.sample):
@@ -128,7 +129,9 @@ class JudgeJob(Job):
             if row[0] in chosen and row[1] in self.plan.criteria
         )
         answers: list[Rating] = []
-        rows = write_ratings(self._kept(chain(collected.ratings(), baselines), answers), out / "ratings.parquet")
+        kept = self._kept(chain(collected.ratings(), baselines), answers)
+        optional = OPTIONAL if any(model.gives_probabilities for model in self.plan.models) else ()
+        rows = write_ratings(kept, out / "ratings.parquet", optional)
         write_tests(out, self.questions, answers)
         not_asked = sum(each.not_asked for each in collected.index.statistics.values())
         state = {"ratings": rows, "not_asked": not_asked, "complete": not not_asked}
@@ -176,6 +179,11 @@ def judge_job(
         for name in request.judges
         if name not in baselines
     )
+    warnings = []
+    if request.probabilities:
+        models = tuple(model if model.name in functions else model.asked_for_probabilities() for model in models)
+        if silent := [model.name for model in models if not model.gives_probabilities]:
+            warnings.append(f"warning: no token probabilities, and so no confidence, from {listed(silent)}")
     synthetic = {model.name: synthetic_judge(model) for model in models if model.provider == FAKE}
     if synthetic:
         if len(synthetic) < len(models):
@@ -206,7 +214,7 @@ def judge_job(
         outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
     if synthetic:
         outputs = with_records(outputs, dataset.extra.get("probes", {}).get("conditions", ()))
-    warnings = [*_unreviewed(prompts), *_undescribed(prompts)]
+    warnings += [*_unreviewed(prompts), *_undescribed(prompts)]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
     plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
 

@@ -114,11 +114,13 @@ def nothing_twice(server: OpenAIBatchServer) -> None:
 
 
 def test_the_same_ratings_as_asked_directly(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    plan = a_plan(a_model(server), count=60, criteria=(TASK_QUALITY, HALLUCINATIONS))
+    model = a_model(server).asked_for_probabilities()
+    plan = a_plan(model, count=60, criteria=(TASK_QUALITY, HALLUCINATIONS))
     (tmp_path / "local").mkdir()
     outcome = session(plan, tmp_path)
     nothing_twice(server)
     assert outcome.ratings == local_session(plan, tmp_path / "local").ratings
+    assert all(rating.confidence and rating.confidence >= 0.6 for rating in outcome.ratings)
     assert outcome.reasons == {"verdict": 120}
     assert outcome.states == {MERGED: 1}
     assert [len(job.requests) for job in server.service.jobs] == [119]  # one was asked directly

@@ -63,7 +63,7 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
     """Two workers together keep a judge's requests a minute, its calls in flight, and the run's --max-cost."""
     price = Price(1000.0, 1000.0)
     model = a_model(llm_server, concurrency=9, requests_per_minute=1800, price=price)
-    plan = a_plan(model, count=300)
+    plan = a_plan(model.asked_for_probabilities(), count=300)
     outcome = on_cluster(plan, tmp_path / "ray", Rules(backoff=0.01, max_cost=20.0))
     run, records = outcome.run, outcome.records
     spent = sum(price.cost(*record["tokens"]) for record in records)
@@ -73,6 +73,7 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
     dearest = max(price.cost(*record["tokens"]) for record in records)
     assert spent + 9 * dearest > 20.0  # it was used up
     assert len(outcome.ratings) == len(records) == llm_server.requests < 300
+    assert all(rating.confidence and rating.confidence >= 0.6 for rating in outcome.ratings)
     assert llm_server.max_in_flight <= 9
     times = sorted(call.time for call in llm_server.calls)
     for window in (30, 60):  # 30 a second, one second's worth may come at once

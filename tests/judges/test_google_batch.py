@@ -109,7 +109,7 @@ def test_nothing_goes_to_another_host(
 def test_a_batch_asks_what_a_direct_call_asks(name: str, server: GoogleBatchServer) -> None:
     ask = asks(1)["0" * 32]
     parameters = {"temperature": 0.5, "max_tokens": 7, "stop": ["x"], "seed": 3}
-    parameters |= {"thinking_config": {"thinking_budget": 0}}
+    parameters |= {"thinking_config": {"thinking_budget": 0}, "response_logprobs": True, "logprobs": 20}
     odd = Message("", "half \ud83d a pair")
     for item in (ask, replace(ask, parameters=parameters, structured="json_object"), replace(ask, message=odd)):
 

@@ -18,7 +18,8 @@ from metal.raters.judges.call import CallFailed, Client, ModelRequest, Question,
 from metal.raters.judges.engine import JudgeSetup, Progress
 from metal.raters.judges.journal import ASK_AGAIN, LASTING, Attempt, Record, failure_line, reply_line
 from metal.raters.judges.limits import Pace, TokenEstimator, allowances, book, sleep_until
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import LOGPROBS, Model, Price
+from metal.raters.judges.probabilities import slim
 
 BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
@@ -36,6 +37,8 @@ def request_for(model: Model, question: Question, rejected: Collection[str]) -> 
     """The question as it is sent, without the parameters and the structure that the model rejects."""
     parameters = parameters_of(model, question)
     kept = {key: value for key, value in parameters.items() if key not in rejected}
+    if any(LOGPROBS in key for key in rejected):  # they go together
+        kept = {key: value for key, value in kept.items() if LOGPROBS not in key}
     newer = "max_completion_tokens"  # what newer OpenAI models call it
     if "max_tokens" in rejected and "max_tokens" in parameters and newer not in rejected:
         kept[newer] = parameters["max_tokens"]
@@ -243,6 +246,8 @@ class Attempts:
         It is not settled when the reply cannot be read and the rules allow asking again.
         """
         cost = book(self.progress, self.estimator, price, question, reply)
+        if self.model.gives_probabilities:
+            reply = replace(reply, raw=slim(reply.raw))
         reply = self.secrets.without(reply)
         kind = question.kind(reply.text, reply.ending)
         line = reply_line(self.model.name, question, kind, reply, attempt)

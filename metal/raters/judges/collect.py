@@ -32,14 +32,16 @@ class CallStatistics:
     """What the calls of one model and prompt were like, over all sessions of a run.
 
     kinds: of replies and failures, one for each question. retried, asked_again: calls. wavering: verdicts that
-    contradict themselves. reused: answers taken from other runs. batched: of the tokens, those of the batch service
-    ("in", "out"). uncounted: replies whose tokens the provider did not give. seconds: of each reply.
+    contradict themselves. unsure: why verdicts lack a probability that was asked for. reused: answers taken from other
+    runs. batched: of the tokens, those of the batch service ("in", "out"). uncounted: replies whose tokens the provider
+    did not give. seconds: of each reply.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
     retried: int = 0
     asked_again: int = 0
     wavering: int = 0
+    unsure: Counter[str] = field(default_factory=Counter)
     reused: int = 0
     replies: int = 0
     tokens_in: int = 0
@@ -181,12 +183,16 @@ class Collected:
                 if record is None:
                     statistics.not_asked += 1
                     continue
-                score, reason, comment, wavering = _read(record, question)
-                if score is not None:
-                    score = question.rated(score)
+                judged, reason, comment, wavering = _read(record, question)
+                score = None if judged is None else question.rated(judged)
                 statistics.kinds[VERDICT if score is not None else reason] += 1
                 statistics.wavering += wavering
-                yield Rating(question.output.output, question.criterion, name, score, reason, comment)
+                given = Rating(question.output.output, question.criterion, name, score, reason, comment)
+                if judged is not None and model.gives_probabilities:
+                    confidence, expected, why = question.probabilities(judged, record["reply"])
+                    statistics.unsure.update([why] if why else [])
+                    given = replace(given, confidence=confidence, expected=expected)
+                yield given
             yield from self._without_text(model)
 
     def _without_text(self, model: Model) -> Iterator[Rating]:

@@ -21,6 +21,7 @@ from metal.raters.judges.providers import find_provider, provider_names
 OTHERS = "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as MODULE:FUNCTION"
 STRUCTURED = ("json_schema", "json_object", "none")
 FILE = "judges.toml"
+LOGPROBS = "logprobs"  # in the name of every parameter that asks for token probabilities
 
 # Models that can no longer be called: what they were, when they were shut down, and the nearest live choice.
 SHUT_DOWN = {
@@ -117,6 +118,15 @@ class Model:
             "structured": self.structured,
             "parameters": dict(sorted(self.parameters.items())),
         }
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its parameters ask for token probabilities."""
+        return any(LOGPROBS in name for name in self.parameters)
+
+    def asked_for_probabilities(self) -> Model:
+        """The model with the parameters that ask for token probabilities; those of judges.toml go first."""
+        return replace(self, parameters={**find_provider(self.provider).probabilities, **self.parameters})
 
     def sent_headers(self) -> dict[str, str]:
         """The extra headers; `$NAME` stands for an environment variable. Raises UsageError when it is not set."""

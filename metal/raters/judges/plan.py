@@ -16,6 +16,7 @@ from metal.errors import UsageError, check_known
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema
 from metal.raters.judges.models import Model
+from metal.raters.judges.probabilities import level_probabilities
 from metal.raters.judges.prompts import Message, Prompt
 from metal.raters.judges.reader import ReplyVerdict, read_reply
 
@@ -74,6 +75,20 @@ class JudgingQuestion:
         """What is sent; rendered each time, so that questions that are only counted cost next to nothing."""
         shown = self.output.shown
         return self.prompt.write(self.criterion, self.output.language, self.source, *shown, references=self.references)
+
+    def probabilities(self, judged: float, reply: object) -> tuple[float | None, float | None, str]:
+        """The probability of the level that a raw reply answered; the mean of the levels by theirs; why there is none.
+
+        The mean, on the dataset's scale, takes every level among the alternatives: without one there is none.
+        """
+        scale = self.prompt.rubrics[self.criterion].criterion.scale
+        levels = self.prompt.letters(self.criterion) or {f"{value:g}": value for value in scale.values}
+        given = level_probabilities(reply, judged, levels)
+        mean = None
+        if scale.ends and not scale.compares and len(given.by_level) == len(levels):
+            total = sum(given.by_level.values())
+            mean = sum(share * self.rated(level) for level, share in given.by_level.items()) / total
+        return given.confidence, mean, given.why
 
     def rated(self, judged: float) -> float:
         """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in the pair itself."""

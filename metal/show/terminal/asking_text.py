@@ -190,6 +190,8 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
         yield f"warning: {name}: several model versions answered: {listed}"
     if tally.wavering:
         yield f"{name}: {tally.wavering:,} replies name two verdicts; the last of the clearest counts"
+    for why, count in tally.unsure.items():
+        yield f"{name}: {count:,} answers without a probability: {why}"
     if tally.asked_again:
         yield f"{name}: {tally.asked_again:,} replies came on being asked again"
     if tally.reused:

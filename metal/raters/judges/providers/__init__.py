@@ -20,7 +20,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ class Provider:
     located           whether its models are known by Google Cloud project and location, beside their names
     maker             whose models it calls, for prices and families; empty: the provider's own name
     names_maker       whether the maker stands in the name instead: langchain:anthropic:claude-sonnet-4
+    probabilities     parameters that ask for the probabilities of the likeliest tokens (empty: it does not give them)
     through           providers that it calls in turn: a model is named THIS:PROVIDER:MODEL
     settings          (MODEL, place) -> settings of that model unless judges.toml says otherwise; raises DataError
                       about `place` where MODEL cannot be a model's name
@@ -73,6 +74,7 @@ class Provider:
     located: bool = False
     maker: str = ""
     names_maker: bool = False
+    probabilities: Mapping[str, Any] = field(default_factory=dict)
     through: tuple[str, ...] = ()
     settings: Callable[[str, str], Mapping[str, Any]] = lambda model, place: {}
 
@@ -204,6 +206,7 @@ OPENAI = Provider(
     libraries=("openai",),
     extra="openai",
     url_variable="OPENAI_BASE_URL",
+    probabilities={"logprobs": True, "top_logprobs": 20},
 )
 AZURE = replace(
     OPENAI,
@@ -231,6 +234,7 @@ GEMINI = Provider(
     libraries=("google.genai",),
     extra="google",
     url_variable="GOOGLE_GEMINI_BASE_URL",
+    probabilities={"response_logprobs": True, "logprobs": 20},
 )
 VERTEX = replace(
     GEMINI,

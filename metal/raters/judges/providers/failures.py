@@ -29,6 +29,7 @@ _PARAMETERS = {
     r"max_tokens|max_output_tokens|maxoutputtokens": "max_tokens",
     r"top_p|topp": "top_p",
     r"top_k|topk": "top_k",
+    r"logprobs": "logprobs",
 }
 _TOO_LONG = re.compile(r"context.{0,20}length|maximum context|too long|too large|token count .{0,40}exceeds", re.I)
 _QUOTA = re.compile(r"insufficient_quota|billing|credit balance|payment", re.I)

@@ -1,0 +1,103 @@
+"""Token probabilities: how likely the answered level was, and the mean of all levels weighted by theirs.
+
+They are read from the raw reply, as OpenAI's chat completions, vLLM and Gemini give them: for each token the likeliest
+alternatives. The mean over levels is the score of G-Eval (Liu et al. 2023).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from metal.raters.judges.providers.failures import as_object, encoded
+
+MISSING = "no token probabilities in the reply"
+PLACE = "the score is not alone or in a field of its own"
+SPLIT = "the score is not one token"
+MAYBE_SPLIT = "another level may begin with the same token"
+NO_LEVELS = "the scale has no levels"
+_CHOICE = re.compile(r"-?\d+(\.\d+)?|[A-Z]")  # a token that can be a verdict: a number, or a letter
+_BLANKS = " \t\r\n\"'"
+
+
+@dataclass(frozen=True)
+class LevelProbabilities:
+    """confidence: the probability of the answered level; None for the reason in `why`. by_level: the probability of
+    each level that is among the alternatives."""
+
+    confidence: float | None
+    by_level: Mapping[float, float]
+    why: str = ""
+
+
+def level_probabilities(reply: object, answered: float, levels: Mapping[str, float]) -> LevelProbabilities:
+    """The probabilities of levels in a raw reply. answered: the level it gave; levels: what each is written as.
+
+    The level has to be one token: the whole reply, or the field `score` of its JSON. Probabilities of one level written
+    in several ways ("2", " 2") add up. A level that begins as the answered one does (10 and 1) has to be among the
+    alternatives, since it may be several tokens, of which the first is the answered one's.
+    """
+    tokens = list(_tokens(reply))
+    if not tokens or not levels:
+        return LevelProbabilities(None, {}, MISSING if levels else NO_LEVELS)
+    written = next(spelled for spelled, level in levels.items() if level == answered)
+    ends = list(accumulate(len(str(token.get("token", ""))) for token, _ in tokens))
+    text = "".join(str(token.get("token", "")) for token, _ in tokens)
+    fields = list(re.finditer(rf'"score"\s*:\s*"?({re.escape(written)})(?=["\s,}}])', text))
+    if not fields and text.strip(_BLANKS) != written:
+        return LevelProbabilities(None, {}, PLACE)
+    token, alternatives = tokens[bisect(ends, fields[-1].start(1) if fields else text.index(written))]
+    if _bare(token) != written:
+        return LevelProbabilities(None, {}, SPLIT)
+    logarithms = {}  # the chosen token may be among the alternatives, too
+    for each in map(as_object, (token, *alternatives)):
+        value = each.get("logprob", each.get("logProbability"))
+        if isinstance(value, int | float) and value <= 0:
+            logarithms[str(each.get("token"))] = value, levels.get(_bare(each))
+    by_level: dict[float, float] = {}
+    for value, level in logarithms.values():
+        if level is not None:
+            by_level[level] = min(1.0, by_level.get(level, 0.0) + math.exp(value))
+    if answered not in by_level:
+        return LevelProbabilities(None, {}, MISSING)
+    if any(level not in by_level and spelled.startswith(written) for spelled, level in levels.items()):
+        return LevelProbabilities(None, {}, MAYBE_SPLIT)
+    return LevelProbabilities(by_level[answered], by_level)
+
+
+def _tokens(reply: object) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+    """The tokens of a raw reply, each with its alternatives, in the reply's own objects; none where it has none."""
+    for choice in _list(reply, "choices")[:1]:
+        for token in _list(as_object(choice).get("logprobs"), "content"):
+            yield as_object(token), _list(token, "top_logprobs")
+    for candidate in _list(reply, "candidates")[:1]:
+        result = as_object(candidate).get("logprobsResult")
+        top = [_list(step, "candidates") for step in _list(result, "topCandidates")]
+        for place, token in enumerate(_list(result, "chosenCandidates")):
+            yield as_object(token), top[place] if place < len(top) else []
+
+
+def _list(node: object, name: str) -> list[Any]:
+    value = as_object(node).get(name)
+    return value if isinstance(value, list) else []
+
+
+def slim(raw: bytes) -> bytes:
+    """A raw reply without the alternatives to tokens that are no verdict, which would be nearly all of the journal."""
+    reply = json.loads(raw)
+    for token, alternatives in _tokens(reply):
+        if not _CHOICE.fullmatch(_bare(token)):
+            alternatives.clear()
+        for each in (token, *alternatives):
+            as_object(each).pop("bytes", None)
+    return encoded(reply)
+
+
+def _bare(token: Mapping[str, Any]) -> str:
+    return str(token.get("token", "")).strip(_BLANKS)
