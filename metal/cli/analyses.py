@@ -54,9 +54,9 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
             dataset = metal.read(data)
     except MetalError as error:  # what remedies name are options of import
         remedied = in_flags(str(error), command_named(["import"], root), root)
-        name = run_folder(None, data).name
-        command = f"metal import {shlex.quote(str(data))} OPTIONS --out datasets/{shlex.quote(name)}"
-        raise UsageError(f"{remedied}; with such options: `{command}`, and then this verb on datasets/{name}") from None
+        folder = shlex.quote(f"datasets/{run_folder(None, data).name}")
+        command = f"metal import {shlex.quote(str(data))} OPTIONS --out {folder}"
+        raise UsageError(f"{remedied}; with such options: `{command}`, and then this verb on {folder}") from None
     notes = [console.clean(in_flags(note, command_named(["import"], root), root)) for note in dataset.report]
     remarks: list[str] = []
     for place, note in enumerate(notes):
@@ -67,7 +67,7 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
             remarks.append(f"and {plural(len(notes) - place, 'more remark')}: {where}")
             break
         remarks += lines
-    last = console.clean(f"These are options of metal import. To change it: metal import {data} -i")
+    last = console.clean(f"These are options of metal import. To change it: metal import {shlex.quote(str(data))} -i")
     click.echo("\n".join([console.clean(f"Read {data} as:"), *(f"  {line}" for line in remarks), last]), err=True)
     return dataset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -105,3 +106,17 @@ def test_explicit_options_read_every_shape_alike(shape: str, tmp_path: Path, mon
     assert dataset.digest == library.read(tmp_path / shape).digest
     assert {"--columns", "--kinds", "--directions"} <= set(words)
     assert ("--wide" in words) == (shape.split(".")[0] not in ("long", "words", "tabs", "array"))
+
+
+def test_what_a_verb_says_of_a_table_it_cannot_read_can_be_typed(metal: Metal, tmp_path: Path) -> None:
+    """The remedy's options are of `metal import`: filled in, its command and then the verb end with an audit."""
+    rows = "".join(f"{n},{who},{('meh', 'zut', 'wow')[n % 3]}\n" for n in range(12) for who in ("Ann", "Bob", "gpt-4"))
+    (tmp_path / "my ratings.csv").write_text("id,who,answer\n" + rows)
+    said = metal.refused("audit", "my ratings.csv")
+    assert "no column for the rater" in said
+    assert "--columns rater=COLUMN" in said
+    command, then = re.fullmatch(r".*with such options: `metal (.*)`, and then this verb on (.*)\n", said).groups()  # type: ignore[union-attr]
+    assert shlex.split(then) == ["datasets/my ratings"]
+    options = "--columns rater=who --levels overall=meh<zut<wow"
+    metal(*shlex.split(command.replace("OPTIONS", options)))
+    metal("audit", *shlex.split(then))
