@@ -153,10 +153,13 @@ def assemble(
     by_output = _unique(outputs, "output", folder / "outputs.jsonl")
     by_rater = _unique(raters, "rater", folder / "raters.jsonl")
     sources_file, outputs_file = str(folder / "sources.jsonl"), str(folder / "outputs.jsonl")
-    for row, source in enumerate(by_source.values(), 1):
-        check_language(source.language, f"{sources_file} row {row}")
+    for file, records in ((sources_file, by_source), (outputs_file, by_output)):
+        first_row: dict[str, int] = {}
+        for row, record in enumerate(records.values(), 1):
+            first_row.setdefault(record.language, row)
+        for language, row in first_row.items():
+            check_language(language, f"{file} row {row}")
     for row, output in enumerate(by_output.values(), 1):
-        check_language(output.language, f"{outputs_file} row {row}")
         if output.source not in by_source:
             problem = f"output {output.output!r} is of source {output.source!r}, which does not exist"
             raise DataError(f"{outputs_file} row {row}", problem, "Outputs need a line in sources.jsonl")

@@ -116,17 +116,14 @@ def join(
     _check_scores(facts, criteria, where)
     check_once(facts, where)
 
-    by_output = facts["output"].cat.codes.to_numpy()
-    by_rater = facts["rater"].cat.codes.to_numpy()
     table = facts.loc[:, facts_in(facts)]
-    for name in ("language", "source", "generator"):
-        table[name] = _spread(
-            [getattr(outputs[output], name) for output in facts["output"].cat.categories.tolist()], by_output
-        )
-    for name in ("kind", "group"):
-        table[name] = _spread(
-            [getattr(raters[rater], name) for rater in facts["rater"].cat.categories.tolist()], by_rater
-        )
+    for by, records, fields in (
+        ("output", outputs, ("language", "source", "generator")),
+        ("rater", raters, ("kind", "group")),
+    ):
+        rated = [records[name] for name in facts[by].cat.categories.tolist()]
+        for field in fields:
+            table[field] = _spread(list(map(attrgetter(field), rated)), facts[by].cat.codes.to_numpy())
     return table.loc[:, [*COLUMNS, *facts_in(facts)[len(FACTS) :]]]
 
 

@@ -28,9 +28,14 @@ FIRST, SECOND, TIE = 0.0, 1.0, 2.0  # the scores of a pair
 Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
 
 
-def _named(what: str, name: str) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise DataError(what, "the name is empty", "give it a name")
+def _named(record: object, own: str, *others: str) -> None:
+    """Raises DataError where the record's own name, or another that it holds, is empty."""
+    for field_name in (own, *others):
+        name = getattr(record, field_name)
+        if not isinstance(name, str) or not name.strip():
+            what = type(record).__name__.lower()
+            where = what if field_name == own else f"{what} {getattr(record, own)}: {field_name}"
+            raise DataError(where, "the name is empty", "give it a name")
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,7 @@ class Criterion:
     of_source: bool = True
 
     def __post_init__(self) -> None:
-        _named("criterion", self.name)
+        _named(self, "name")
         if self.direction not in DIRECTIONS:
             remedy = "say 'higher' or 'lower' (is better)"
             raise DataError(f"criterion {self.name}", f"direction {self.direction!r}", remedy)
@@ -192,7 +197,7 @@ class Source:
     content: str = ""
 
     def __post_init__(self) -> None:
-        _named("source", self.source)
+        _named(self, "source")
 
 
 def pair_text(texts: Sequence[str]) -> str:
@@ -231,9 +236,7 @@ class Output:
         return bool(self.text.strip()) or self.condition == EMPTY
 
     def __post_init__(self) -> None:
-        _named("output", self.output)
-        _named(f"output {self.output}: source", self.source)
-        _named(f"output {self.output}: generator", self.generator)
+        _named(self, "output", "source", "generator")
         if self.texts:
             if len(self.texts) != 2 or self.text not in ("", pair_text(self.texts)):
                 raise DataError(f"output {self.output}", "texts are not the two of a pair", "leave `text` out")
@@ -281,7 +284,7 @@ class Rater:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _named("rater", self.rater)
+        _named(self, "rater")
         if self.kind not in KINDS:
             raise DataError(f"rater {self.rater}", f"kind {self.kind!r}", f"use one of {', '.join(KINDS)}")
 

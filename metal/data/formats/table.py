@@ -144,10 +144,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
             tidy, *("source", "language", "source_text", "reference", "content")
         )
     ]
+    pairs = "swapped" in tidy
     outputs = [
         Output(
             *(output, source, generator, language, "" if pair else conversation(text)),
-            chosen=any(pair) or "swapped" not in tidy,  # a pair without texts cannot be rated again
+            chosen=any(pair) or not pairs,  # a pair without texts cannot be rated again
             first=first,
             second=second,
             of=of,
@@ -157,7 +158,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         for output, source, generator, language, text, first, second, of, how, *pair in _first_rows(
             tidy,
             *("output", "source", "generator", "language", "text"),
-            *("first", "second", "of", "condition", *(TEXTS if "swapped" in tidy else ())),
+            *("first", "second", "of", "condition", *(TEXTS if pairs else ())),
         )
     ]
     card = Card(options.get("name") or where.name.split(".")[0])
@@ -190,9 +191,10 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
     for role in IDS:
         if role in tidy:
             tidy[role] = as_names(tidy[role], role, notes)
-            missing = [name for name in tidy[role].cat.categories if fold(name) in MISSING]
-            if role == "language" and len(missing) < len(tidy[role].cat.categories):  # `NA` among others is not Nauru
-                tidy[role] = tidy[role].cat.remove_categories(missing)
+            if role == "language":
+                missing = [name for name in tidy[role].cat.categories if fold(name) in MISSING]
+                if len(missing) < len(tidy[role].cat.categories):  # `NA` among others is not Nauru
+                    tidy[role] = tidy[role].cat.remove_categories(missing)
             empty = tidy[role].isna().to_numpy()
             if empty.any():
                 row = int(tidy.index[int(empty.argmax())])
@@ -360,11 +362,14 @@ def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
     return next((value for pattern, value in by_pattern.items() if fnmatchcase(name, pattern)), "")
 
 
-def _first_rows(tidy: pd.DataFrame, name: str, *others: str) -> Iterator[list[str]]:
+def _first_rows(tidy: pd.DataFrame, name: str, *others: str) -> Iterator[tuple[str, ...]]:
     """The cells of the first row of each output, source or rater as texts; cells that are not there are empty."""
-    first = tidy.drop_duplicates(name).reindex(columns=[name, *others])
-    columns = [as_texts(first[column]).astype(object).fillna("").tolist() for column in first]
-    return map(list, zip(*columns, strict=True))
+    first = tidy[~tidy[name].duplicated()]
+    empty = [""] * len(first)
+    cells = {
+        role: as_texts(first[role]).astype(object).fillna("").tolist() for role in (name, *others) if role in first
+    }
+    return zip(*(cells.get(role, empty) for role in (name, *others)), strict=True)
 
 
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:

@@ -66,10 +66,11 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
     """What rows are that hold no ratings: which rows."""
-    place, filled = np.arange(len(frame)), frame.notna().sum(axis=1).to_numpy()
+    place, filled = np.arange(len(frame)), np.sum([frame[name].notna() for name in frame], axis=0)
     again = filled > 1
     for name in frame.columns:
-        again &= (frame[name].isna() | frame[name].isin([name])).to_numpy()
+        if again.any():
+            again &= (frame[name].isna() | frame[name].isin([name])).to_numpy()
     survey = any(str(cell).startswith('{"ImportId"') for cell in frame.iloc[:2].to_numpy().ravel())  # Qualtrics
     rated = np.flatnonzero(filled > 2)
     last, fewest = (rated[-1], filled[rated].min()) if len(rated) else (len(frame), 0)

@@ -110,6 +110,9 @@ def digest(text: str) -> str:
 def as_texts(column: pd.Series) -> pd.Series:
     """The column as categories of texts; empty cells and missing values are missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
+        categories = column.cat.categories
+        if getattr(categories.dtype, "storage", "") == "pyarrow" and not (categories == "").any():
+            return column  # what Arrow holds is UTF-8
         names = [plain_text(value) for value in column.cat.categories.tolist()]
         return _renamed(column, names)
     if column.dtype == object:

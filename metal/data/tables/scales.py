@@ -69,8 +69,11 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     notes += _about_directions(criteria, chosen)
     tidy["score"] = scores
     answered = ~np.isnan(scores)
-    reason = tidy["reason"].astype(object) if "reason" in tidy else pd.Series("", index=tidy.index, dtype=object)
-    tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
+    if "reason" in tidy:
+        reason = tidy["reason"].astype(object)
+        tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
+    else:
+        tidy["reason"] = pd.Categorical.from_codes((~answered).astype(np.int8), pd.Index(["", NO_ANSWER]))
     return criteria
 
 
