@@ -152,17 +152,14 @@ def assemble(
     by_source = _unique(sources, "source", folder / "sources.jsonl")
     by_output = _unique(outputs, "output", folder / "outputs.jsonl")
     by_rater = _unique(raters, "rater", folder / "raters.jsonl")
-    sources_file, outputs_file = str(folder / "sources.jsonl"), str(folder / "outputs.jsonl")
-    for file, records in ((sources_file, by_source), (outputs_file, by_output)):
-        first_row: dict[str, int] = {}
-        for row, record in enumerate(records.values(), 1):
-            first_row.setdefault(record.language, row)
-        for language, row in first_row.items():
-            check_language(language, f"{file} row {row}")
+    for file, records in ((folder / "sources.jsonl", by_source), (folder / "outputs.jsonl", by_output)):
+        languages = [record.language for record in records.values()]
+        for language in dict.fromkeys(languages):
+            check_language(language, f"{file} row {languages.index(language) + 1}")
     for row, output in enumerate(by_output.values(), 1):
         if output.source not in by_source:
             problem = f"output {output.output!r} is of source {output.source!r}, which does not exist"
-            raise DataError(f"{outputs_file} row {row}", problem, "Outputs need a line in sources.jsonl")
+            raise DataError(f"{folder / 'outputs.jsonl'} row {row}", problem, "Outputs need a line in sources.jsonl")
     table = ratings.join(facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where)
     return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
 
