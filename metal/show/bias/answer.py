@@ -31,11 +31,13 @@ def headline(run: BiasRun) -> str:
             key=lambda row: -row["lean"],
         )
         high, low = ("highest", "lowest") if judge == PEOPLE else ("most lenient", "most severe")
-        words = [f"{high} in {_lean(own[0])}"] if own[0]["lean"] > 0 else []
-        words += [f"{low} in {_lean(own[-1])}"] if own[-1]["lean"] < 0 else []
+        named = [row for row, far in ((own[0], own[0]["lean"] > 0), (own[-1], own[-1]["lean"] < 0)) if far]
+        words = [f"{high if row['lean'] > 0 else low} in {_lean(row)}" for row in named]
         beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
-        others = len(leans) - len(words)
-        more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
+        others = [row for row in leans if row not in named]
+        places = sorted({language_name(row["language"]) for row in others})
+        where = listed([*places[:MOST_NAMED], *(["others"] if len(places) > MOST_NAMED else [])])
+        more = f" {plural(len(others), 'more case leans', 'more cases lean')}, in {where}." if others else ""
         if judge == PEOPLE:
             return f"People's scores are {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
         return f"{beside}{within(judge)} is {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
