@@ -94,11 +94,10 @@ def bias_language(
     from metal.api.bias_result import LanguageBias
     from metal.auditing.language_bias import language_bias
     from metal.auditing.settings import AuditSettings
-    from metal.data.pairs import one_item_per_pair
     from metal.data.text import signature_line
 
     inputs = load(data, ratings)
-    dataset = one_item_per_pair(inputs.dataset)
+    dataset = inputs.dataset
     settings = AuditSettings(
         judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference
     )

@@ -100,7 +100,7 @@ async def judge_async(
     test_questions: TestQuestions = "",
     pairs: Annotated[
         str,
-        Option("Compare outputs of one source: all, swiss, random:N a source, or a generator.", metavar="WHICH"),
+        Option("Compare outputs: all of a source, swiss, random:N, a generator, languages.", metavar="WHICH"),
     ] = "",
     orders: Annotated[
         Literal["both", "one"],
@@ -162,7 +162,8 @@ async def judge_async(
 
     `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose outputs are pairs
     are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
-    their own beside the run (RUN-pairs), which `metal.audit(RUN-pairs, RUN)` takes.
+    their own beside the run (RUN-pairs), which `metal.audit(RUN-pairs, RUN)` takes. `pairs="languages"` compares one
+    content in two languages, for `metal.bias_language(RUN-pairs, RUN)`.
 
     `require` takes a passport: before any call, a judge, model, prompt, language or criterion that it does not allow is
     refused, as is a passport that expired or was altered.

@@ -12,10 +12,13 @@ import pandas as pd
 
 from metal.auditing.cells import judges_of
 from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of, unpaired_outputs
+from metal.auditing.language_pairs import language_pair_rows
 from metal.auditing.scored_outputs import ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.auditing.severity import SEVERITY, severity_rows
 from metal.data.dataset import Dataset, people_named
+from metal.data.languages import SEVERAL
+from metal.data.pairs import one_item_per_pair
 from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError, check_known
 from metal.stats.leniency import (
@@ -43,6 +46,8 @@ LANGUAGE_BIAS = (
     *("top_share", "undefined"),
 )
 
+TABLES = {"language_bias": LANGUAGE_BIAS, "conditions": CONDITIONS, "severity": SEVERITY}
+
 
 @dataclass(frozen=True)
 class BiasTables:
@@ -65,10 +70,21 @@ def language_bias(
 
     Raises UsageError where fewer than two languages were judged, or where nothing makes them comparable.
     """
+    across = SEVERAL in dataset.languages and any(output.is_pair for output in dataset.outputs.values())
+    if not across:
+        dataset = one_item_per_pair(dataset)
     alone = not settings.reference and not any(rater.kind == "human" for rater in dataset.raters.values())
     people = () if alone else people_named(dataset, settings.reference)
     judges = (*judges_of(dataset, settings), *([PEOPLE] if PEOPLE in settings.judges and people else []))
     languages = tuple(settings.languages or dataset.languages)
+    if across:
+        pairs = [
+            row
+            for judge in judges
+            for row in language_pair_rows(dataset, settings, judge, people if judge == PEOPLE else [judge])
+        ]
+        tables = {name: pd.DataFrame(columns=list(columns)) for name, columns in TABLES.items()}
+        return BiasTables(tables | {"language_bias": pd.DataFrame(pairs, columns=list(LANGUAGE_BIAS))}, ())
     if len(languages) < 2:
         raise UsageError(
             f"a language bias needs two languages or more, and here is {len(languages)}; add data with another "
@@ -107,11 +123,8 @@ def language_bias(
                 changes += condition_rows(scored, judge, panel, dataset.raters, falls)
                 unpaired.setdefault(judge, set()).update(unpaired_outputs(scored, judge, dataset.outputs))
     progress(len(ordered), len(ordered))
-    tables = {
-        "language_bias": pd.DataFrame(rows, columns=list(LANGUAGE_BIAS)),
-        "conditions": pd.DataFrame(changes, columns=list(CONDITIONS)),
-        "severity": pd.DataFrame(severity, columns=list(SEVERITY)),
-    }
+    made = {"language_bias": rows, "conditions": changes, "severity": severity}
+    tables = {name: pd.DataFrame(made[name], columns=list(columns)) for name, columns in TABLES.items()}
     if not rows:
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
     if not people and all(math.isnan(row["parallel"]) for row in rows):

@@ -31,7 +31,7 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
     """
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     by = {PEOPLE: people, **{judge: (judge,) for judge in judges}, **({TOGETHER: (*people, *judges)} if judges else {})}
-    table = _comparisons(dataset, settings)
+    table = comparisons(dataset, settings)
     if table.empty:
         return
     for (criterion, language), cell in table.groupby(["criterion", "language"], observed=True, sort=False):
@@ -42,7 +42,7 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
                     yield {"language": language, "criterion": criterion, "rater": name, **row}
 
 
-def _comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
+def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
     """The answers to pairs whose generators are known: first, second, score, shown (1, -1; 0 unknown)."""
     pairs = {name: output for name, output in dataset.outputs.items() if output.first and output.second}
     kept = dataset.ratings["score"].isin((FIRST, SECOND, TIE)) & dataset.ratings["output"].isin(list(pairs))

@@ -1,4 +1,4 @@
-"""Pairs of outputs of one source to be compared, made from outputs that stand by themselves."""
+"""Pairs of outputs to be compared, of one source, or of one content in two languages; made from single outputs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset, assemble
+from metal.data.languages import SEVERAL
 from metal.data.pairs import MADE
 from metal.data.ratings import tidy_facts
-from metal.data.records import COMPARED, FIRST, SECOND, TIE, Criterion, Output
+from metal.data.records import COMPARED, FIRST, SECOND, TIE, Criterion, Output, Source
 from metal.errors import UnknownName, UsageError
 
-ALL, RANDOM, SWISS = "all", "random", "swiss"
+ALL, RANDOM, SWISS, LANGUAGES = "all", "random", "swiss", "languages"
 Pair = tuple[Output, Output]
 
 
@@ -25,12 +26,15 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
 
     which: ALL pairs of generators; a generator's name, each of the others against it; `random:N`, N pairs of each
     source; SWISS, in each source generators that stand alike by people's preferences so far, so that few pairs tell
-    most about close ones.
+    most about close ones; LANGUAGES, a generator's outputs for one content in two languages, which then stand where
+    generators do.
     A rater who scored both outputs prefers the better score, or neither; texts in reverse order of their generators'
     names are never made, so that a pair is one output. Criteria keep their names and questions. MADE in dataset.toml
     says how it was made.
     Raises UsageError where no source has two outputs, UnknownName for a `which` that is none of these.
     """
+    if which == LANGUAGES:
+        dataset = _across_languages(dataset)
     singles: dict[str, list[Output]] = defaultdict(list)
     for output in dataset.outputs.values():
         if output.chosen and not output.condition and not output.is_pair:
@@ -38,7 +42,12 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
     every = {source: _pairs(outputs) for source, outputs in singles.items()}
     every = {source: pairs for source, pairs in every.items() if pairs}
     if not every:
-        raise UsageError("`pairs` compares outputs of one source, and no source has outputs of two generators")
+        nothing = (
+            "of one content, and no generator has outputs for a content in two languages"
+            if which == LANGUAGES
+            else "of one source, and no source has outputs of two generators"
+        )
+        raise UsageError(f"`pairs` compares outputs {nothing}")
     scored = _shares(dataset)
     chosen = list(_chosen(every, which, scored, seed))
     facts = _preferences(chosen, scored)
@@ -52,6 +61,23 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
         tidy_facts(facts),
         extra={MADE: {"of": dataset.identity, "which": which, "seed": seed}},
     )
+
+
+def _across_languages(dataset: Dataset) -> Dataset:
+    """The dataset with contents as sources, those of each generator apart, and languages as generators."""
+    texts: dict[str, dict[str, None]] = defaultdict(dict)
+    outputs, contents = {}, {}
+    for name, output in dataset.outputs.items():
+        source = dataset.sources[output.source]
+        own = f"{source.content or source.source} / {output.generator}"
+        contents[own] = source.content or source.source
+        texts[own][source.text] = None
+        outputs[name] = replace(output, source=own, generator=output.language, language=SEVERAL)
+    sources = {
+        name: Source(name, SEVERAL, "\n\n".join(filter(None, each)), content=contents[name])
+        for name, each in texts.items()
+    }
+    return replace(dataset, sources=sources, outputs=outputs)
 
 
 def _pairs(outputs: Iterable[Output]) -> list[Pair]:
@@ -112,14 +138,14 @@ def _chosen(every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, s
     rng = np.random.default_rng(seed)
     if which == SWISS:
         return _swiss(every, shares, rng)
-    if which in generators or which == ALL:
+    if which in (*generators, ALL, LANGUAGES):
         kept = (pair for pairs in every.values() for pair in pairs)
-        return (pair for pair in kept if which == ALL or which in (pair[0].generator, pair[1].generator))
+        return (pair for pair in kept if which in (ALL, LANGUAGES) or which in (pair[0].generator, pair[1].generator))
     if kind == RANDOM and number.isdigit() and int(number):
         drawn = ((pairs, rng.permutation(len(pairs))[: int(number)]) for pairs in every.values())
         return (pairs[place] for pairs, places in drawn for place in sorted(places))
-    remedy = f"`pairs` is {ALL}, {SWISS}, {RANDOM}:N, or the generator that all others are compared with"
-    raise UnknownName("choice of pairs", which, [ALL, SWISS, f"{RANDOM}:2", *sorted(generators)], remedy)
+    remedy = f"`pairs` is {ALL}, {SWISS}, {RANDOM}:N, {LANGUAGES}, or the generator that all others are compared with"
+    raise UnknownName("choice of pairs", which, [ALL, SWISS, LANGUAGES, f"{RANDOM}:2", *sorted(generators)], remedy)
 
 
 def _swiss(every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random.Generator) -> Iterator[Pair]:

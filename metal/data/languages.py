@@ -29,6 +29,9 @@ OTHER_NAMES = {
 }
 
 
+SEVERAL = "mul"  # the code of a text in several languages
+
+
 @lru_cache(maxsize=1024)
 def is_language(code: str) -> bool:
     """Whether `code` is a BCP-47 code (`hi`, `zh-Hant`) or a translation pair (`zh-en`)."""
@@ -124,7 +127,7 @@ def language_name(code: str) -> str:
     if pair:
         return " to ".join(map(language_name, pair))
     if code in _english():
-        return _english()[code]
+        return "several languages" if code == SEVERAL else _english()[code]
     if langcodes.tag_is_valid(code):
         base = _english().get(langcodes.Language.get(code).language or "")
         return f"{base} ({code})" if base else code

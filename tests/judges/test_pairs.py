@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.rubric import rubrics_for
+from metal.show.pages import headline
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import LlmServer
 
@@ -93,7 +95,7 @@ def test_which_pairs() -> None:
         by_pair[pair.generator] += 1
     assert len(met.outputs) == 24  # one game a source among three
     assert max(by_pair.values()) - min(by_pair.values()) <= 2  # who has met less often meets first
-    with pytest.raises(UnknownName, match="all, swiss, random:N, or the generator"):
+    with pytest.raises(UnknownName, match="all, swiss, random:N, languages, or the generator"):
         compared(dataset, "alphabet")
     with pytest.raises(UsageError, match="no source has outputs of two generators"):
         compared(pairs_of_texts(), "all")
@@ -219,3 +221,41 @@ def test_what_is_refused(tmp_path: Path) -> None:
     metal.judge(made(2), lover, name="lover", pairs="all", out=tmp_path / "b", criteria="task_quality")
     with pytest.raises(UsageError, match='holds other pairs than `pairs="beta"`'):
         metal.judge(made(2), lover, name="lover", pairs="beta", out=tmp_path / "b", criteria="task_quality")
+
+
+def test_pairs_across_languages_say_which_language_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """60 contents of two generators in en, es, hi; log odds of 1 for Hindi, of 1 for what is shown first."""
+    import pandas as pd
+
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {"source": f"q{n}", "language": code, "generator": name, "rater": "A1", "task_quality": n % 3}
+        | {"source_text": f"Question {n}", "text": f"{code} {name} {n}"}
+        for n in range(60)
+        for code in ("en", "es", "hi")
+        for name in ("x", "y")
+    )
+
+    def hindi(source: str, output: Any, criterion: Any) -> int:
+        first, second = output
+        odds = np.exp(first.startswith("hi") - second.startswith("hi") + 1.0)
+        draw = int(hashlib.md5("|".join(output).encode()).hexdigest()[:8], 16) / 2**32
+        return 0 if draw < odds / (1 + odds) else 1
+
+    data = metal.read(frame, levels={"task_quality": "0<1<2"})
+    run = metal.judge(data, hindi, pairs="languages", out="runs/hindi")
+    bias = metal.bias_language("runs/hindi-pairs", run.folder, judges="hindi,people")
+    table = bias.tables["language_bias"].set_index(["judge", "language"])
+    assert set(table["outputs"]) == {480, 240}  # 2 generators x 2 other languages x 60 contents, both orders
+    for language, lean in (("hi", 0.231), ("en", -0.116), ("es", -0.116)):  # 1 / (1 + e) = .269, (.269 + .5) / 2 = .384
+        row = table.loc[("hindi", language)]
+        assert row["lean_low"] < lean < row["lean_high"]
+    assert table.loc[("hindi", "hi"), "says"] == "leans"
+    assert table.loc[("people", "hi"), "undefined"].startswith("lean: ")  # who find all contents equal
+    assert headline(bias).startswith(
+        "By hindi, comparisons are won most often by Hindi (75%) and least often by English (34%) on"
+    )
+    page = (bias.save(tmp_path / "bias") / "report.html").read_text(encoding="utf-8")
+    assert "share of comparisons that a language wins" in page
+    with pytest.raises(UsageError, match="no generator has outputs for a content in two languages"):
+        compared(made(), "languages")

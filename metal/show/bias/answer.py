@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from metal.auditing.conditions import CHANGES
 from metal.auditing.language_bias import BESIDE, LEANS, PEOPLE
+from metal.auditing.language_pairs import BY_PAIRS
 from metal.auditing.scored_outputs import EVEN, MARGIN
 from metal.data.languages import language_name
 from metal.data.text import interval, known, listed, percent, plural, signed, within
@@ -25,22 +26,7 @@ def headline(run: BiasRun) -> str:
     )
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     if leans:
-        judge, criterion = leans[0]["judge"], leans[0]["criterion"]
-        own = sorted(
-            (row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)),
-            key=lambda row: -row["lean"],
-        )
-        high, low = ("highest", "lowest") if judge == PEOPLE else ("most lenient", "most severe")
-        named = [row for row, far in ((own[0], own[0]["lean"] > 0), (own[-1], own[-1]["lean"] < 0)) if far]
-        words = [f"{high if row['lean'] > 0 else low} in {_lean(row)}" for row in named]
-        beside, on = ("Beside these people, ", "") if leans[0]["by"] == BESIDE else ("", " for the same contents")
-        others = [row for row in leans if row not in named]
-        places = sorted({language_name(row["language"]) for row in others})
-        where = listed([*places[:MOST_NAMED], *(["others"] if len(places) > MOST_NAMED else [])])
-        more = f" {plural(len(others), 'more case leans', 'more cases lean')}, in {where}." if others else ""
-        if judge == PEOPLE:
-            return f"People's scores are {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
-        return f"{beside}{within(judge)} is {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
+        return _leaning(run, leans)
     if all(row["says"] == EVEN for row in rows):
         who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
         return f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within {MARGIN:.0%} of the scale."
@@ -48,8 +34,29 @@ def headline(run: BiasRun) -> str:
     return f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether there is one."
 
 
-def _lean(row: Row) -> str:
-    return f"{language_name(row['language'])} ({signed(row['lean'])})"
+def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
+    """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest first."""
+    judge, criterion, by = (leans[0][key] for key in ("judge", "criterion", "by"))
+    own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
+    ends = max(own, key=lambda row: row["lean"]), min(own, key=lambda row: row["lean"])
+    named = [row for row, far in zip(ends, (ends[0]["lean"] > 0, ends[1]["lean"] < 0), strict=True) if far]
+    who, high, low = f"{within(judge)} is", "most lenient in", "most severe in"
+    if by == BY_PAIRS:
+        who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
+        high, low = "most often by", "least often by"
+    elif judge == PEOPLE:
+        who, high, low = "People's scores are", "highest in", "lowest in"
+    words = [
+        f"{high if row['lean'] > 0 else low} {language_name(row['language'])} "
+        f"({percent(row['mean']) if by == BY_PAIRS else signed(row['lean'])})"
+        for row in named
+    ]
+    others = [row for row in leans if row not in named]
+    places = sorted({language_name(row["language"]) for row in others})
+    where = listed([*places[:MOST_NAMED], *(["others"] if len(places) > MOST_NAMED else [])])
+    more = f" {plural(len(others), 'more case leans', 'more cases lean')}, in {where}." if others else ""
+    beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
+    return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
 
 
 def cards(run: BiasRun) -> Iterator[Remark]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from metal.auditing.conditions import OF_TEXT
 from metal.auditing.language_bias import LEANS, PEOPLE
+from metal.auditing.language_pairs import BY_PAIRS
 from metal.auditing.scored_outputs import EVEN, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
@@ -22,6 +23,10 @@ MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
     "Above 0: more lenient than in the mean language for equal quality, whichever end is better. Intervals are 95%."
+)
+OF_PAIRS = (
+    "The share of comparisons that a language wins against the same contents in another, a tie being half, less 1/2. "
+    "Intervals are 95%."
 )
 OF_PEOPLE = (
     "Of people, above 0: higher than in the mean language on the same contents, as the outputs are better there or "
@@ -81,6 +86,8 @@ def lean_table(run: BiasRun) -> TableView:
     columns = ("", "judge", *(name(language_name(language)) for language in languages))
     judges = {judge for _, judge in _groups(run)}
     explained = [*([EXPLAINED] if judges != {PEOPLE} else []), *([OF_PEOPLE] if PEOPLE in judges else [])]
+    if any(row["by"] == BY_PAIRS for row in run.records("language_bias")):
+        explained = [OF_PAIRS]
     notes = (*explained, *reasons(run, "language_bias", run.records("language_bias"), "language"))
     title = "In which languages people lean" if judges == {PEOPLE} else "In which languages it leans"
     return TableView.of(run, "language_bias", title, columns, rows, name="leans", heads=2, notes=notes)

@@ -1,0 +1,65 @@
+"""Which language wins where one content in two languages was compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.scored_outputs import UNKNOWN, says
+from metal.auditing.settings import AuditSettings
+from metal.auditing.strengths import comparisons
+from metal.data.dataset import Dataset
+from metal.errors import Undefined
+from metal.stats.davidson import davidson
+from metal.stats.leniency import LEAST, Shifts
+from metal.stats.significance import holm, t_quantile
+
+BY_PAIRS = "pairs of languages"
+
+
+def language_pair_rows(dataset: Dataset, settings: AuditSettings, judge: str, raters: Sequence[str]) -> Iterator[Any]:
+    """A row of the table `language_bias` for each language in which contents were compared with other languages.
+
+    lean: the share of points expected in comparisons with each of the other languages, a tie being half, less 1/2
+    (Davidson's model, the order of showing held equal where it varied; sandwich over contents). mean: that share.
+    raters: whose answers are the judge's.
+    """
+    table = comparisons(dataset, settings)
+    for criterion, rows in table[table["rater"].isin(list(raters))].groupby("criterion", observed=True, sort=False):
+        names = sorted({*rows["first"], *rows["second"]})
+        first, second = (rows[side].map(names.index).to_numpy(dtype=np.int64) for side in ("first", "second"))
+        contents = pd.factorize(rows["source"].map(lambda name: dataset.sources[str(name)].content or str(name)))[0]
+        shifts, why = None, f"fewer than {LEAST} contents"
+        if contents.max() + 1 >= LEAST:
+            try:
+                outcome, shown = rows["score"].to_numpy(dtype=np.int64), rows["shown"].to_numpy()
+                fit = davidson(first, second, outcome, shown, contents, len(names))
+            except Undefined as reason:
+                why = str(reason)
+            else:
+                variance = (fit.points_half / t_quantile(0.975, fit.df)) ** 2
+                shifts = Shifts(fit.points - 0.5, variance, np.full(len(names), float(fit.df)))
+        adjusted = holm(shifts.p) if shifts else np.full(len(names), math.nan)
+        for place, language in enumerate(names):
+            own = (first == place) | (second == place)
+            low, high = shifts.interval(place) if shifts else (math.nan, math.nan)
+            lean = float(shifts.value[place]) if shifts else math.nan
+            yield {
+                "language": language,
+                "criterion": criterion,
+                "judge": judge,
+                "says": says(shifts, place, adjusted[place], 1.0, "leans") if shifts else UNKNOWN,
+                "by": BY_PAIRS,
+                "lean": lean,
+                "lean_low": low,
+                "lean_high": high,
+                "p": adjusted[place],
+                "mean": lean + 0.5,
+                "outputs": int(own.sum()),
+                "contents": len(np.unique(contents[own])),
+                "undefined": "" if shifts else f"lean: {why}",
+            }
