@@ -85,10 +85,11 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     from metal.raters.judges.journal import Answered, Journal
     from metal.raters.judges.models import find_model, judges_files, named_models
     from metal.raters.judges.plan import JudgingPlan, rater_name
-    from metal.raters.judges.prompts import Prompt, load_template
+    from metal.raters.judges.prompts import Prompt
     from metal.raters.judges.rubric import rubrics_for
     from metal.raters.judges.runner import LocalRun
     from metal.raters.judges.secrets import Secrets
+    from metal.raters.judges.templates import load_template
     from metal.running.asking import run_to_end
 
     model = find_model(judge, named_models(judges_files()), base_url=base_url)
@@ -137,7 +138,7 @@ def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ())
     """
     import pandas as pd
 
-    from metal.raters.judges.prompts import template_names
+    from metal.raters.judges.templates import template_names
     from metal.running.judging import JudgeRequest, load_prompts
 
     criteria, folders = _criteria_and_folders(data, prompt_folders)

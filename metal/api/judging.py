@@ -86,7 +86,9 @@ async def judge_async(
         Option("Judge to run or, with `resume`, to add: openai:gpt-4o, module:function, a name of judges.toml.", "-j"),
     ] = (),
     *,
-    prompt: Annotated[Names, Option("Prompt: simple, detailed, or your own. [default: detailed]", "-p")] = "detailed",
+    prompt: Annotated[
+        Names, Option("Prompt: simple, detailed, a task's, or your own. [default: detailed]", "-p")
+    ] = "detailed",
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
     name: OwnName = "",
@@ -152,9 +154,9 @@ async def judge_async(
     `test_questions` examines a judge as one would a person: some sources are shown with their own reference, some with
     that of another source, and `metal.monitor(DATASET, RUN)` says who fails them.
 
-    `with_reference` shows the references of each source too, by the prompts `simple-reference` and
-    `detailed-reference`; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the score,
-    or for none.
+    A task has a prompt that calls its texts by their names: `question-answering`, `summarization`, `translation`,
+    `chat`, `open-generation`. `with_reference` shows the references of each source too; `detailed-reason-first` and
+    `detailed-no-reason` ask for the justification before the score, or for none. All prompts have these variants.
 
     `probabilities` keeps the probability of each answered level as the rating's `confidence` (see `metal.select`), and
     as `expected` the mean of the levels by their probabilities, where all are among the twenty likeliest tokens (see
@@ -184,6 +186,7 @@ async def judge_async(
     from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.raters.judges.functions import is_function
+    from metal.raters.judges.templates import with_references
     from metal.running.asking import Terms, carry_out
     from metal.running.job import engine_of, read_request
     from metal.running.judging import JudgeRequest, check_allowed, dataset_of, judge_job
@@ -211,9 +214,10 @@ async def judge_async(
             raise UsageError(
                 'give a dataset and `judge`, e.g. `metal.judge("datasets/demo", judge="openai:gpt-4o-mini")`'
             )
+        prompts = names(prompt) or ("detailed",)
         request = JudgeRequest(
             judges=tuple(functions) or names(named),
-            prompts=tuple(f"{each}-reference" if with_reference else each for each in names(prompt) or ("detailed",)),
+            prompts=tuple(map(with_references, prompts) if with_reference else prompts),
             criteria=names(criteria),
             languages=names(languages),
             sample=sample or 0,

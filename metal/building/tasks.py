@@ -26,7 +26,7 @@ import numpy as np
 from metal.data.files import read_toml
 from metal.data.records import Criterion, Output, Source
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.rubric import Rubric, declared
+from metal.raters.judges.rubric import Rubric, declared, in_template
 
 Reference = Literal["hidden", "shown", "paired"]
 REFERENCES = ("hidden", "shown", "paired")
@@ -123,9 +123,9 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
         if not table:
             criteria[criterion] = _bundled(criterion, path, folders)
             continue
-        criteria[criterion], rubrics[criterion] = _criterion(
-            criterion, {"levels": content.get("levels", [])} | table, path
-        )
+        rubric, shown = in_template(criterion, table, content.get("levels", []), path)
+        criteria[criterion] = rubric.criterion
+        rubrics[criterion] = replace(rubric, criterion=relabelled(rubric.criterion, shown))
         if _compares(criterion, table, path):
             _check_compared(criteria[criterion], reference, path)
             compared.add(criterion)
@@ -138,17 +138,6 @@ def _bundled(name: str, path: Path, folders: Sequence[Path]) -> Criterion:
         if rubric.is_file():
             return declared(name, read_toml(rubric), rubric).criterion
     raise DataError(path, f"criterion {name} is empty, and there is no criteria/{name}.toml", "Say what is asked")
-
-
-def _criterion(name: str, table: Mapping[str, Any], path: Path) -> tuple[Criterion, Rubric]:
-    """The criterion as a dataset declares it, and as people read it, with the labels that are `shown`."""
-    if not isinstance(table["levels"], list):
-        raise DataError(path, f"criterion {name}: levels is not a list of tables", "Write [[levels]] before each")
-    levels = [dict(level) if isinstance(level, dict) else level for level in table["levels"]]
-    shown = [level.pop("shown", level.get("label", "")) if isinstance(level, dict) else "" for level in levels]
-    plain = {key: value for key, value in table.items() if key not in ("compares", "levels")}
-    rubric = declared(name, plain | ({"levels": levels} if levels else {}), path)
-    return rubric.criterion, replace(rubric, criterion=relabelled(rubric.criterion, [str(text) for text in shown]))
 
 
 def _compares(name: str, table: Mapping[str, Any], path: Path) -> bool:

@@ -141,6 +141,7 @@ def criterion() -> None:
     examples="""
         metal criterion new helpfulness datasets/mine --scale 1-10 --question "Does the answer help who asked?"
         metal criterion new tone datasets/mine --scale "rude<plain<polite" --question "How polite is it?"
+        metal criterion new correctness datasets/mine --template question-answering
     """,
 )
 def new(name: str, data: Path, **options: Any) -> None:

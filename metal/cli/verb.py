@@ -200,7 +200,7 @@ def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
         click.Argument(
             [name],
             metavar={"data": "DATASET" if parameter.default is parameter.empty else "[DATASET]"}.get(name),
-            type=str if parameter.annotation in (str, "str") else PATH,
+            type=str if str(parameter.annotation).split(" | ")[0] == "str" or parameter.annotation is str else PATH,
             required=parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL,
             nargs=-1 if parameter.kind is parameter.VAR_POSITIONAL else 1,
         )

@@ -52,6 +52,7 @@ class Level:
 
 
 MANY_LABELS = 100
+MOST_LEVELS = 11  # of a scale given by its ends; a longer one is a line of scores
 
 
 def is_free_text(labels: int, answers: int) -> bool:
@@ -91,6 +92,28 @@ class Scale:
             raise DataError("scale", "a range needs both ends, and no levels", "write range = [1, 5]")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise DataError("scale", f"range {self.low:g} to {self.high:g}", "the first end is the lower one")
+
+    @classmethod
+    def of(cls, text: str) -> Scale:
+        """The scale that a text names: `1-10`, `0-100`, `Bad<Medium<Good`, `0=No,1=Yes`, or labels without an order.
+
+        Two whole numbers at most ten apart are levels, others the ends of a line of scores.
+
+        >>> Scale.of("1-3").values, Scale.of("rude<polite").describe()
+        ((1.0, 2.0, 3.0), '0 rude, 1 polite')
+        """
+        from metal.data.tables.scales import ends_of, levels_from
+
+        if "<" in text or "=" in text:
+            return cls("ordinal", levels_from(text))
+        if "," in text:
+            labels = [label.strip() for label in text.split(",")]
+            return cls("nominal", tuple(Level(float(place), label) for place, label in enumerate(labels)))
+        low, high = ends_of(text)
+        if low.is_integer() and high.is_integer() and high - low < MOST_LEVELS:
+            values = range(int(low), int(high) + 1)
+            return cls("ordinal", tuple(Level(float(value), str(value)) for value in values))
+        return cls("interval", low=low, high=high)
 
     def allows(self, score: float) -> bool:
         """Whether this is a score on the scale."""

@@ -36,9 +36,10 @@ from metal.raters.judges.functions import (
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
-from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import DETAILED, rubrics_for
+from metal.raters.judges.templates import load_template
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
 from metal.runs.passport import check, read_passport
@@ -286,6 +287,14 @@ def load_prompts(
     def load(name: str, language: str) -> Prompt:
         template = load_template(name, folders, language, pairs)
         rubrics = rubrics_for(wanted, folders, needed=template.needed, language=language, flip=request.flip)
+        for name, rubric in rubrics.items():
+            if rubric.compared and not template.shows_references:
+                raise UsageError(f"{name} compares with the reference; show it to judges: `with_reference=True`")
+            if not (pairs or rubric.criterion.question or rubric.simple or rubric.detailed):
+                raise UsageError(
+                    f"{name} has neither a question nor a description; write criteria/{name}.toml in a folder of "
+                    "`prompt_folders`"
+                )
         unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:
             raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")

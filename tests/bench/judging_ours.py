@@ -29,11 +29,12 @@ from metal.raters.judges.engine import Rules, Session
 from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
-from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets, known_keys
+from metal.raters.judges.templates import load_template
 from tests.bench.peers.measuring import WARM_UP
 
 LATIN = "the summary keeps what matters in this article and tells it to readers of every city plainly"

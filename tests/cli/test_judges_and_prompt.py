@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import metal as metal_api
 from metal.data.dataset import load_dataset
 from tests.cli.forks import Metal
 from tests.cli.runs import KEY
@@ -108,6 +109,10 @@ def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
     criteria = load_dataset(tmp_path / "mine").criteria
     assert (criteria["tone"].scale.measure, criteria["tone"].direction) == ("interval", "lower")
     assert criteria["helpfulness"].question == "Does it help?"
+    people("criterion", "new", "correctness", "mine", "--template", "question-answering")
+    assert load_dataset(tmp_path / "mine").criteria["correctness"].scale.values == (1, 2, 3, 4, 5)
+    own = metal_api.Criterion("depth", metal_api.Scale.of("1-7"), question="How deep?")
+    assert metal_api.criterion_new(own, tmp_path / "mine") == load_dataset(tmp_path / "mine").criteria["depth"] == own
     shown = people("prompt", "show", "mine", "--criterion", "helpfulness").said
     assert "Question: Does it help?" in shown
     for arguments, message in (
@@ -115,5 +120,8 @@ def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
         (("ton", "--scale", "a", "--question", "x"), "'a' is no range"),
         (("to ne", "--scale", "1-5", "--question", "x"), "e.g. 'to_ne'"),
         (("ton", "--scale", "1-5", "--question", " "), "--question is empty"),
+        (("ton", "--question", "Loud?"), "--scale is not given"),
+        (("ton", "--template", "question-answering"), "correctness"),
+        (("ton", "--template", "question-answering", "--scale", "1-5"), "--template says all about it"),
     ):
         assert message in people.refused("criterion", "new", arguments[0], "mine", *arguments[1:])

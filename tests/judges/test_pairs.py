@@ -20,8 +20,9 @@ from metal.data.records import Output, Rater, Rating, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
-from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.templates import load_template
 from metal.show.pages import headline
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import LlmServer

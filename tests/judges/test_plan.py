@@ -20,9 +20,10 @@ from metal.raters.judges.journal import Attempt, failure_line, rejected_line, re
 from metal.raters.judges.limits import Budget, CostEstimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, Price, find_model
 from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, JudgingQuestion, choose_outputs, rater_name
-from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.reader import UNPARSABLE
 from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.templates import load_template
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 CRITERIA = {criterion.name: criterion for criterion in (TASK_QUALITY, HALLUCINATIONS)}

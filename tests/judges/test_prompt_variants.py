@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,12 @@ import pytest
 
 import metal
 from metal.data.dataset import load_dataset, save_dataset
-from metal.errors import DataError, UsageError
+from metal.data.records import COMPARED, Criterion, Level, Scale
+from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.call import answer_schema
-from metal.raters.judges.prompts import load_template
+from metal.raters.judges.prompts import Prompt
+from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.templates import load_template, with_references
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import LlmServer
 
@@ -102,8 +106,9 @@ def test_the_order_of_the_reply_is_the_schemas_and_the_forms(server: LlmServer, 
         "detailed-reason-first": ["justification", "score"],
         "detailed-no-reason": ["score"],
     }
+    forms = {each.about["prompt"]: each.message.user for each in run.job.plan.questions(run.job.plan.models[0])}
     for name, order in orders.items():
-        form = load_template(name, [PROMPTS]).user.rpartition("\n{")[2]
+        form = forms[name].rpartition("\n{")[2]
         assert sorted(order, key=form.index) == order
         assert ("justification" in form) == ("justification" in order)
     answered = run.ratings.dropna(subset="score").groupby("rater", observed=True)["comment"]
@@ -111,6 +116,114 @@ def test_the_order_of_the_reply_is_the_schemas_and_the_forms(server: LlmServer, 
     assert (answered.get_group("openai:gpt-4o/detailed-no-reason").fillna("") == "").all()
     audit = metal.audit(DEMO, run, resamples=100)
     assert len(audit.tables["differences"].query("language == 'en' and criterion == 'task_quality'")) >= 3
+
+
+@pytest.mark.parametrize("has_source", [True, False])
+@pytest.mark.parametrize("name", ["simple", "detailed"])
+def test_variants_differ_in_nothing_but_the_variation(name: str, has_source: bool) -> None:
+    """So that what METAL measures between them is the effect of the order of the reply, and of nothing else."""
+    source = "The source." * has_source
+    line, bare = Scale("interval", low=0, high=10), Scale("ordinal", (Level(0, "0"), Level(1, "1")))
+    for criterion in (TASK_QUALITY, Criterion("line", line, question="Q?"), Criterion("bare", bare, question="Q?")):
+        plain, first = (
+            Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed)).write(
+                criterion.name, "sw", source, "The output."
+            )
+            for template in (load_template(name, [PROMPTS]), load_template(f"{name}-reason-first", [PROMPTS]))
+        )
+        assert first.system == plain.system
+        head, _, form = plain.user.rpartition("\n")
+        assert first.user.startswith(f"{head}\n")
+        score, justification = form[1:-1].split(", ", 1) if criterion is not TASK_QUALITY else form[1:-1].split(">, ")
+        score += ">" * (criterion is TASK_QUALITY)
+        assert first.user == f"{head}\n{{{justification}, {score}}}"
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "output"),
+    [
+        ("summarization", "DOCUMENT", "SUMMARY"),
+        ("question-answering", "QUESTION", "ANSWER"),
+        ("translation", "ORIGINAL", "TRANSLATION"),
+        ("chat", "CONVERSATION", "REPLY"),
+        ("open-generation", "INSTRUCTION", "RESPONSE"),
+    ],
+)
+def test_a_task_calls_its_texts_by_their_names(task: str, source: str, output: str) -> None:
+    def sent(name: str, criterion: Criterion, *outputs: str, references: tuple[str, ...] = ()) -> tuple[str, str]:
+        template = load_template(name, [PROMPTS], pairs=len(outputs) > 1)
+        prompt = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed))
+        assert template.shows_references == bool(references)
+        message = prompt.write(criterion.name, "sw", "What came in.", *outputs, references=references)
+        return prompt.name, f"{message.system}\n{message.user}"
+
+    name, text = sent(task, TASK_QUALITY, "What came out.")
+    assert name == task
+    assert re.search(rf"^The {source.lower()}:\n----- {source} (\w+) BEGINS -----\nWhat came in.\n", text, re.M)
+    assert re.search(
+        rf"^The {output.lower()} to be rated:\n----- {output} (\w+) BEGINS -----\nWhat came out.\n", text, re.M
+    )
+    assert not re.search("SOURCE|OUTPUT|REFERENCE|the source:|output to be", text)
+    assert f"Rate the {output.lower()} on one criterion" in text
+    name, text = sent(with_references(f"{task}-no-reason"), TASK_QUALITY, "What came out.", references=("R1", "R2"))
+    assert name == f"{task}-reference-no-reason" == with_references(name)
+    assert text.count("----- REFERENCE ") == 4
+    assert "justification" not in text
+    name, text = sent(task, Criterion("overall", COMPARED, question="Which?"), "One.", "Two.")
+    assert name == f"{task}-pairs"
+    assert re.search(rf"^----- {output} B (\w+) BEGINS -----\nTwo.\n----- {output} B \1 ENDS", text, re.M)
+    assert '{"score": <"A" or "B" or "C">, "justification"' in text
+
+
+def test_a_task_of_ones_own(tmp_path: Path) -> None:
+    def written(text: str) -> Path:
+        folder = tmp_path / "prompts"
+        (folder / "tasks").mkdir(parents=True, exist_ok=True)
+        (folder / "tasks" / "ruling.toml").write_text(text, encoding="utf-8")
+        return folder
+
+    template = load_template("ruling", [written('output = "ruling"\nsource = "case file"\n'), PROMPTS])
+    assert template.roles["source"] == "case file"
+    assert template.fenced("source") == "CASE FILE"
+    before = Prompt(template, rubrics_for([TASK_QUALITY], [PROMPTS])).digest("task_quality")
+    again = load_template("ruling", [written('output = "ruling"\nsource = "case"\n'), PROMPTS])
+    assert Prompt(again, rubrics_for([TASK_QUALITY], [PROMPTS])).digest("task_quality") != before
+    for text, words in (
+        ('output = "a\\n----- OUTPUT"', "It is a few words"),
+        ("output = 3", "It is a few words"),
+        ('outputs = "x"', "outputs"),
+    ):
+        with pytest.raises((DataError, UnknownName), match=words):
+            load_template("ruling", [written(text), PROMPTS])
+    for name in ("ruling-reference-reference", "ruling-no-reason-reason-first", "simple-reference-", "-reference"):
+        with pytest.raises(UnknownName):
+            load_template(name, [written('output = "ruling"'), PROMPTS])
+
+
+def test_criteria_of_annotation_templates_are_judges_criteria() -> None:
+    template = load_template("detailed", [PROMPTS])
+    levels = tuple(Level(value, label) for value, label in enumerate(("w", "x", "h", "y", "r"), 1))
+    criterion = Criterion("correctness", Scale("ordinal", levels), question="Is it right?")
+    text = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed)).write(
+        "correctness", "en", "Who?", "Goethe"
+    )
+    assert "5 = Right: It answers all that was asked, and nothing in it is wrong." in text.user
+    assert "told what they wanted to know" in text.user
+    other = replace(
+        criterion, scale=Scale.of("0-1")
+    )  # of that name, but not that scale: only its own question is known
+    assert rubrics_for([other], [PROMPTS])["correctness"].simple == ""
+
+
+def test_a_criterion_that_compares_with_the_reference_is_judged_with_it(referenced: Path, tmp_path: Path) -> None:
+    metal.criterion_new("fluency", referenced, template="summarization")
+    ask: dict[str, Any] = {"criteria": "fluency", "languages": "en", "dry_run": True}
+    with pytest.raises(UsageError, match="fluency compares with the reference"):
+        metal.judge(referenced, "openai:gpt-4o", out=tmp_path / "run", **ask)
+    job = metal.judge(referenced, "openai:gpt-4o", with_reference=True, out=tmp_path / "run", **ask).job
+    first = next(iter(job.plan.questions(job.plan.models[0]))).message.user
+    assert "3 = As good as the reference" in first
+    assert "A is" not in first
 
 
 def test_the_schema_without_a_justification_is_closed() -> None:

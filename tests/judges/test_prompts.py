@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from metal.data.files import bundled, read_toml
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.prompts import Message, Prompt, fence, fence_code, load_template, template_names
+from metal.raters.judges.prompts import Message, Prompt, fence, fence_code
 from metal.raters.judges.rubric import Rubric, read_rubric, rubrics_for
+from metal.raters.judges.templates import load_template, template_names
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 PROMPTS = bundled("prompts")
@@ -229,7 +230,8 @@ def test_the_hash_changes_with_the_rubric(tmp_path: Path, prompt: str, old: str,
 # ---------------------------------------------------------------- templates
 
 
-OURS = [path.stem for path in (PROMPTS / "judge").glob("*.toml") if "." not in path.stem]
+TASKS = ["chat", "open-generation", "question-answering", "summarization", "translation"]
+OURS = ["detailed", "simple", *TASKS]
 
 
 def test_users_folders_come_first(tmp_path: Path) -> None:

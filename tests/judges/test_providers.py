@@ -27,12 +27,13 @@ from metal.raters.judges.engine import Rules, Session
 from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import family_of_name, find_model, with_settings
 from metal.raters.judges.plan import JudgingPlan
-from metal.raters.judges.prompts import Message, Prompt, load_template
+from metal.raters.judges.prompts import Message, Prompt
 from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
 from metal.raters.judges.providers.failures import failure
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.templates import load_template
 from tests.cli.runs import KEY
 from tests.conftest import TASK_QUALITY, offer
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters

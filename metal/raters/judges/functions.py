@@ -34,9 +34,10 @@ from metal.errors import UsageError
 from metal.raters.judges.adapters import adapted
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
-from metal.raters.judges.prompts import Message, Prompt, Template
+from metal.raters.judges.prompts import Message, Prompt
 from metal.raters.judges.providers import provider_names
 from metal.raters.judges.rubric import Rubric
+from metal.raters.judges.templates import Template
 
 JudgeFunction = Callable[..., Any]
 GROUP = "metal.judges"

@@ -9,77 +9,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from metal.data.files import read_toml
 from metal.data.languages import name_in
 from metal.data.records import Scale
-from metal.errors import DataError, UnknownName, check_known
-from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE, UNREVIEWED, LevelText, Rubric
+from metal.errors import DataError
+from metal.raters.judges.rubric import UNREVIEWED, LevelText, Rubric
+from metal.raters.judges.templates import PAIRS, Template, check_slots
 
 _SLOT = re.compile("\ue000(source|references|output|first|second)\ue001")
 _CODE_BYTES = 5
-JUDGE, PAIRS = "judge", "pairs"  # the folders of prompts for one output and for two
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
 _VARIABLES = (
     "It may use language, criterion (label, question, simple, detailed), levels, values, source, references, output"
 )
-_PAIR = {"first": "OUTPUT A", "second": "OUTPUT B"}
-_REASONS = {"after": ("score", "justification"), "before": ("justification", "score"), "none": ("score",)}
-_FENCED = {"source": "SOURCE", "output": "OUTPUT"} | _PAIR
-
-
-@dataclass(frozen=True)
-class Template:
-    """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user message.
-
-    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric. pairs:
-    whether it shows two outputs, of which one may be better. reason: whether the justification is written after the
-    score, before it, or not at all ("after", "before", "none").
-    """
-
-    name: str
-    system: str
-    user: str
-    path: Path
-    letters: bool = False
-    reviewed: str = ""
-    pairs: bool = False
-    reason: str = "after"
-
-    @property
-    def shows_references(self) -> bool:
-        """Whether it shows the references of the source."""
-        return "references" in self.system + self.user
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The parts of an answer, as they are written."""
-        return _REASONS[self.reason]
-
-    @property
-    def language(self) -> str:
-        """Whose file it is: NAME.LANGUAGE.toml; empty for NAME.toml."""
-        return self.path.stem.partition(".")[2]
-
-    @property
-    def slots(self) -> tuple[str, ...]:
-        """The variables for what is judged: output, or first and second."""
-        return tuple(_PAIR) if self.pairs else ("output",)
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """Which descriptions of a criterion it cannot do without: simple, detailed."""
-        return (
-            ()
-            if self.pairs
-            else tuple(key for key in (SIMPLE, DETAILED) if f"criterion.{key}" in self.system + self.user)
-        )
 
 
 @dataclass(frozen=True)
@@ -88,50 +36,6 @@ class Message:
 
     system: str
     user: str
-
-
-def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
-    """The names of the prompts in these folders, sorted. kind: JUDGE or PAIRS."""
-    stems = {path.stem for folder in folders for path in (folder / kind).glob("*.toml")}
-    return sorted(stem for stem in stems if "." not in stem)
-
-
-def load_template(name: str, folders: Sequence[Path], language: str = "", pairs: bool = False) -> Template:
-    """The first template of that name in the folders, in `language` where there is one; one for pairs of outputs.
-
-    Raises UnknownName, or DataError for a file that is not a template.
-    """
-    endings = [f".{language}", ""] if language else [""]
-    kind = PAIRS if pairs else JUDGE
-    for path in (folder / kind / f"{name}{ending}.toml" for ending in endings for folder in folders):
-        if path.is_file():
-            return _read_template(name, path, pairs)
-    remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
-    raise UnknownName("prompt", name, template_names(folders, kind), remedy)
-
-
-def _read_template(name: str, path: Path, pairs: bool) -> Template:
-    content = read_toml(path)
-    check_known(f"{path}: key", content, ["system", "user", "letters", "reason", REVIEWED])
-    system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
-    if not isinstance(system, str) or not isinstance(user, str):
-        raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
-    if not isinstance(letters, bool):
-        raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
-    reason = content.get("reason", "after")
-    if reason not in _REASONS:
-        raise DataError(path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out")
-    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs, reason)
-    _check_slots(template, user + system)
-    return template
-
-
-def _check_slots(template: Template, texts: Container[str]) -> None:
-    """Raises DataError where a text that is to be judged is in none of the texts."""
-    for slot in template.slots:
-        if slot not in texts:
-            problem = f"nowhere says {{{{ {slot} }}}}"
-            raise DataError(template.path, problem, "What is judged has to be in what is sent")
 
 
 def letters_of(scale: Scale) -> dict[str, float]:
@@ -175,8 +79,10 @@ class Prompt:
         """Eight hex digits of what the prompt says about a criterion, the same for all languages and texts."""
         for has_source in (True, False):  # a fault shows here, before anything is sent
             self._frame(criterion, "", has_source, self.template.shows_references)
-        content = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
+        rubric = rubric_variables(self.rubrics[criterion])
+        content: list[Any] = [self.template.system, self.template.user, rubric]
         content += [self.template.reason] if self.template.reason != "after" else []
+        content += [self.template.variables(rubric)] if self.template.roles else []
         content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
@@ -192,8 +98,9 @@ class Prompt:
         system, user = self._frame(criterion, language, bool(source.strip()), bool(references))
         code = fence_code(source, *outputs, *references)
         slots = zip(("source", *self.template.slots), (source, *outputs), strict=True)
-        texts = {slot: fence(_FENCED[slot], code, text) for slot, text in slots}
-        texts["references"] = "\n".join(fence("REFERENCE", code, text) for text in references)
+        texts = {slot: fence(self.template.fenced(slot), code, text) for slot, text in slots}
+        shown = (fence(self.template.fenced("references"), code, text) for text in references)
+        texts["references"] = "\n".join(shown)
         return Message(_filled(system, texts), _filled(user, texts))
 
     def frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> str:
@@ -208,7 +115,7 @@ class Prompt:
         if key in self._frames:
             return self._frames[key]
         values = rubric_variables(self.rubrics[criterion])
-        values |= {
+        values |= self.template.variables(values) | {
             "language": name_in(language, self.template.language or "en") if language else "",
             "has_source": has_source,
             "references": "\ue000references\ue001" if has_references else "",
@@ -218,7 +125,7 @@ class Prompt:
             system, user = (_SLOT.split(part.render(values).strip()) for part in self._compiled)
         except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
-        _check_slots(self.template, (*system[1::2], *user[1::2]))
+        check_slots(self.template, (*system[1::2], *user[1::2]))
         self._frames[key] = system, user
         return system, user
 

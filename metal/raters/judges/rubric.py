@@ -1,4 +1,5 @@
-"""Rubrics: what judges are told about a criterion. prompts/criteria/NAME.toml, or METAL's released JSON files.
+"""Rubrics: what judges are told about a criterion. prompts/criteria/NAME.toml, an annotation template, or METAL's
+released JSON files.
 
 A rubric file is a criterion's table in dataset.toml with three additions: `simple`, one or two sentences; `detailed`, a
 thorough description; and for each level a `definition` and `reasons` to give it.
@@ -32,7 +33,8 @@ class LevelText:
 class Rubric:
     """A criterion with its texts. flipped: the rubric's scale runs the other way round than the dataset's.
 
-    reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED.
+    reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED. compared: whether its
+    levels compare the output with a reference.
     """
 
     criterion: Criterion
@@ -41,6 +43,7 @@ class Rubric:
     levels: Mapping[float, LevelText] = field(default_factory=dict)
     flipped: bool = False
     reviewed: str = ""
+    compared: bool = False
 
     def score(self, judged: float) -> float:
         """A judge's score on the dataset's scale: turned round where the rubric is flipped."""
@@ -63,8 +66,9 @@ def rubrics_for(
     """The rubric of each criterion: from the first folder that has one, else nothing but its question and levels.
 
     folders: prompt folders, the most specific first; each holds criteria/NAME.toml (criteria/NAME.LANGUAGE.toml for
-    prompts in another language), or METAL's released simple/NAME.json and detailed/NAME.json. needed: the
-    descriptions that prompts will show. flip: criteria whose rubric runs the other way round.
+    prompts in another language), or METAL's released simple/NAME.json and detailed/NAME.json. Where none does, it
+    is the first annotation template's that has a criterion of that name and scale. needed: the descriptions that
+    prompts will show. flip: criteria whose rubric runs the other way round.
     Raises UsageError where a description is missing, DataError for a rubric on another scale than the dataset's.
     """
     rubrics = {}
@@ -120,7 +124,30 @@ def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, 
         released = _released_rubric(criterion, folder) if not language else None
         if released:
             return released
+    paths = [path for folder in folders if not language for path in sorted((folder / "annotate").glob("*.toml"))]
+    for path in paths:
+        table = (content := read_toml(path)).get("criteria", {}).get(criterion.name)
+        rubric = in_template(criterion.name, table, content.get("levels", []), path)[0] if table else None
+        if rubric and rubric.criterion.scale.values == criterion.scale.values:
+            return _fitting(replace(rubric, detailed=rubric.detailed or rubric.simple), criterion, path, flipped)
     return None
+
+
+def in_template(name: str, table: Mapping[str, Any], levels: Any, path: Path) -> tuple[Rubric, list[str]]:
+    """A criterion of an annotation template, as a dataset declares it, and the labels that people read.
+
+    levels: of criteria without levels of their own. Raises DataError for a criterion that is none.
+    """
+    listed = table.get("levels", levels)
+    if not isinstance(listed, list):
+        raise DataError(path, f"criterion {name}: levels is not a list of tables", "Write [[levels]] before each")
+    if not all(isinstance(level, dict) for level in listed):
+        raise DataError(path, "levels", "Each is a table with value, label, definition and reasons")
+    plain = [{key: text for key, text in level.items() if key != "shown"} for level in listed]
+    rest = {key: value for key, value in table.items() if key not in ("compares", "levels")}
+    rubric = declared(name, rest | ({"levels": plain} if plain else {}), path)
+    rubric = replace(rubric, compared=table.get("compares") is True)
+    return rubric, [str(level.get("shown", level.get("label", ""))) for level in listed]
 
 
 def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
@@ -128,7 +155,10 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
 
     flipped: whether the user says that it runs the other way round.
     """
-    rubric = declared(criterion.name, read_toml(path), path)
+    return _fitting(declared(criterion.name, read_toml(path), path), criterion, path, flipped)
+
+
+def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) -> Rubric:
     if criterion.scale.compares and not rubric.criterion.scale.compares:
         return replace(rubric, criterion=replace(criterion, label=criterion.label or rubric.criterion.label), levels={})
     theirs, ours = rubric.criterion.scale, criterion.scale

@@ -1,0 +1,195 @@
+"""Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or the words of a task in a frame.
+
+A task (prompts/tasks/NAME.toml) says what its texts are called: a question and an answer. prompts/frames/ has what is
+said around these words, of one text and of two. Variants: with references, the reason first, or none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from metal.data.files import read_toml
+from metal.errors import DataError, UnknownName, check_known
+from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE
+
+JUDGE, PAIRS = "judge", "pairs"  # the folders of prompts for one output and for two
+FRAMES, TASKS = "frames", "tasks"  # of what is said around the words of a task, and of these words
+_JUSTIFICATION = '"<two or three sentences in English>"'
+_PAIR = {"first": "OUTPUT A", "second": "OUTPUT B"}
+_REASONS = {"after": ("score", "justification"), "before": ("justification", "score"), "none": ("score",)}
+_FENCED = {"source": "SOURCE", "output": "OUTPUT", "references": "REFERENCE"} | _PAIR
+_REFERENCE = "-reference"  # the ending of a prompt's name that shows references
+_ORDERS = {"": "after", "-reason-first": "before", "-no-reason": "none"}
+_VARIANT = re.compile(f"(.+?)({_REFERENCE})?(-reason-first|-no-reason)?", re.S)
+
+
+@dataclass(frozen=True)
+class Template:
+    """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user message.
+
+    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric. pairs:
+    whether it shows two outputs, of which one may be better. reason: whether the justification is written after the
+    score, before it, or not at all ("after", "before", "none"). references: whether those of the source are shown.
+    roles: of a frame (frames/judge.toml), the words of a task; description: which of a criterion it shows, SIMPLE,
+    DETAILED, or "" for the better one there is.
+    """
+
+    name: str
+    system: str
+    user: str
+    path: Path
+    letters: bool = False
+    reviewed: str = ""
+    pairs: bool = False
+    reason: str = "after"
+    roles: Mapping[str, str] = field(default_factory=dict)
+    references: bool = False
+    description: str = ""
+
+    @property
+    def shows_references(self) -> bool:
+        """Whether it shows the references of the source."""
+        return self.references if self.roles else "references" in self.system + self.user
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The parts of an answer, as they are written."""
+        return _REASONS[self.reason]
+
+    @property
+    def language(self) -> str:
+        """Whose file it is: NAME.LANGUAGE.toml; empty for NAME.toml."""
+        return self.path.stem.partition(".")[2]
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The variables for what is judged: output, or first and second."""
+        return tuple(_PAIR) if self.pairs else ("output",)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Which descriptions of a criterion it cannot do without: simple, detailed."""
+        if self.pairs:
+            return ()
+        return tuple(
+            key
+            for key in (SIMPLE, DETAILED)
+            if key == self.description or f"criterion.{key}" in self.system + self.user
+        )
+
+    def fenced(self, slot: str) -> str:
+        """What stands on the marker lines around a text: SOURCE, or what the task calls it."""
+        if not self.roles or slot == "references":
+            return _FENCED[slot]
+        role = self.roles["source" if slot == "source" else "output"].upper()
+        return role + (_FENCED[slot][-2:] if slot in _PAIR else "")
+
+    def variables(self, rubric: Mapping[str, Any]) -> dict[str, Any]:
+        """What a frame may use beside the variables of a rubric."""
+        if not self.roles:
+            return {}
+        letters = " or ".join(json.dumps(level["letter"]) for level in rubric["levels"])
+        forms = {"score": f"<{letters if self.letters else rubric['values']}>", "justification": _JUSTIFICATION}
+        texts = rubric["criterion"]
+        return {
+            "roles": self.roles,
+            "thorough": self.description != SIMPLE,
+            "description": texts[self.description] if self.description else texts[DETAILED] or texts[SIMPLE],
+            "reply": "{{{}}}".format(", ".join(f'"{part}": {forms[part]}' for part in self.order)),
+        }
+
+
+def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
+    """The names of the prompts in these folders, sorted. kind: JUDGE or PAIRS."""
+    stems = {path.stem for folder in folders for place in (kind, TASKS) for path in (folder / place).glob("*.toml")}
+    return sorted(stem for stem in stems if "." not in stem)
+
+
+def load_template(name: str, folders: Sequence[Path], language: str = "", pairs: bool = False) -> Template:
+    """The first template of that name in the folders, in `language` where there is one; one for pairs of outputs.
+
+    Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task, `simple` or `detailed`
+    with references, the reason first, or no reason (NAME-reference, NAME-reason-first, NAME-no-reason).
+    Raises UnknownName, or DataError for a file that is not a template.
+    """
+    endings = [f".{language}", ""] if language else [""]
+    kind = PAIRS if pairs else JUDGE
+    for path in (folder / kind / f"{name}{ending}.toml" for ending in endings for folder in folders):
+        if path.is_file():
+            return _read_template(name, path, pairs)
+    if made := _of_frame(name, folders, kind):
+        return made
+    remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
+    raise UnknownName("prompt", name, template_names(folders, kind), remedy)
+
+
+def with_references(name: str) -> str:
+    """The name of the same prompt with references."""
+    base, _, order = _variant(name)
+    return base + _REFERENCE + order
+
+
+def _variant(name: str) -> tuple[str, str, str]:
+    """A prompt's name without its endings, and the endings: for references, and for another order of the answer."""
+    base, references, order = _VARIANT.fullmatch(name.strip() or " ").groups("")  # type: ignore[union-attr]
+    return base, references, order
+
+
+def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
+    """The template of a task, or a variant of one or of METAL's own; None where the name is not one."""
+    base, references, order = _variant(name)
+    task, frame = _first_file(folders, TASKS, base), _first_file(folders, FRAMES, kind)
+    own = base if base in (SIMPLE, DETAILED) else ""
+    if not frame or not (task or own):
+        return None
+    roles = _words(read_toml(frame).get("roles", {}), frame)
+    if task:
+        words = _words(read_toml(task), task)
+        check_known(f"{task}: key", words, roles)
+        roles = roles | words
+    template = replace(_read_template(name, frame, kind == PAIRS), roles=roles, reason=_ORDERS[order])
+    return replace(template, references=bool(references), description=own)
+
+
+def _first_file(folders: Iterable[Path], kind: str, name: str) -> Path | None:
+    paths = (folder / kind / f"{name}.toml" for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _words(table: Any, path: Path) -> dict[str, str]:
+    """The words of a task. Raises DataError for what cannot stand in a sentence and on a marker line."""
+    if not isinstance(table, dict):
+        raise DataError(path, "roles is not a table", 'Write output = "answer" below [roles]')
+    for key, words in table.items():
+        if not isinstance(words, str) or not re.fullmatch(r"[^\W\d_](?:[\w ,'’-]*\w)?", words):
+            raise DataError(path, f"{key} is {words!r}", 'It is a few words, e.g. output = "answer"')
+    return table
+
+
+def _read_template(name: str, path: Path, pairs: bool) -> Template:
+    content = read_toml(path)
+    check_known(f"{path}: key", content, ["system", "user", "letters", "reason", "roles", REVIEWED])
+    system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
+    if not isinstance(system, str) or not isinstance(user, str):
+        raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
+    if not isinstance(letters, bool):
+        raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
+    reason = content.get("reason", "after")
+    if reason not in _REASONS:
+        raise DataError(path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out")
+    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs, reason)
+    check_slots(template, user + system)
+    return template
+
+
+def check_slots(template: Template, texts: Container[str]) -> None:
+    """Raises DataError where a text that is to be judged is in none of the texts."""
+    for slot in template.slots:
+        if slot not in texts:
+            problem = f"nowhere says {{{{ {slot} }}}}"
+            raise DataError(template.path, problem, "What is judged has to be in what is sent")
