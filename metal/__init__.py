@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from metal.api.folders import ls as ls
     from metal.api.gate import gate as gate
     from metal.api.gate import gate_init as gate_init
+    from metal.api.generating import generate as generate
+    from metal.api.generating import generate_async as generate_async
     from metal.api.judges import judges_list as judges_list
     from metal.api.judges import judges_test as judges_test
     from metal.api.judges import prompt_list as prompt_list
     from metal.api.judges import prompt_show as prompt_show
-    from metal.api.judging import generate as generate
-    from metal.api.judging import generate_async as generate_async
     from metal.api.judging import judge as judge
     from metal.api.judging import judge_async as judge_async
     from metal.api.judging import judge_cancel as judge_cancel

@@ -1,4 +1,4 @@
-"""`metal.judge`, `metal.generate`: models rate every output of a dataset, or write outputs of several qualities."""
+"""`metal.judge`: models rate every output of a dataset."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ from metal.api.options import (
     synchronous,
 )
 from metal.api.read import NOWHERE, Inputs, load
-from metal.data.files import recover
 from metal.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
-    from metal.api.asked import Generating, Judging
+    from metal.api.asked import Judging
     from metal.api.read import Data
     from metal.running.asking import Callbacks
 
@@ -297,108 +296,3 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     job = judge_job(request, place, load(place).dataset, concurrency=settings.get("concurrency"))
     terms = Terms(how=how)
     return Judging(folder, job, terms, run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())))
-
-
-@documented
-async def generate_async(
-    data: StrPath | None = None,
-    model: Annotated[Names, Option("Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.", "-m")] = (),
-    *,
-    quality: Annotated[Names, Option("good, bad, reference, or your own. [default: good,bad]", "-q")] = (
-        "good",
-        "bad",
-    ),
-    languages: Languages = (),
-    out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-generate]")] = None,
-    resume: Resume = None,
-    dry_run: DryRun = False,
-    max_cost: MaxCost = None,
-    limit: Limit = None,
-    choose: Annotated[
-        Literal["one", "all"] | None,
-        Option(
-            "Outputs of each passage to be rated: one at random, or all. [default: one]",
-            choices=("one", "all"),
-            rare=True,
-        ),
-    ] = None,
-    keep_flagged: Annotated[bool, Option("Flagged outputs may be chosen too.", rare=True)] = False,
-    reask: Reask = 1,
-    reuse: Reuse = (),
-    prompt_folders: PromptFolders = (),
-    base_url: BaseUrl = "",
-    concurrency: Concurrency = None,
-    seed: Annotated[int | None, Option("Seed of all randomness. [default: 0]", least=0, rare=True)] = None,
-    force: Force = False,
-    callbacks: Callbacks | None = None,
-) -> Generating:
-    """Let models write a good and a bad summary of every passage of `data`, and choose one of them at random.
-
-    Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
-    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the chosen
-    ones are what people and judges rate. Texts that decline (in English), copy the passage or are in another
-    language are flagged, counted, and not chosen.
-
-    `quality="reference"` adds the summaries that people wrote; several models keep a judge from rating its
-    own family's texts only. A quality of your own is a file generate/NAME.toml in a folder given with
-    `prompt_folders`. With guidance:openai:gpt-4o the text is generated through the guidance library.
-
-    Every reply is on disk before it counts, and a run that was stopped goes on with `resume`.
-
-    data: a dataset folder; the outputs are added to it. callbacks: how progress is shown, and who is asked before
-    something is paid; see `metal.judge`.
-
-    Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError, UnknownName and
-    DataError.
-    """
-    from metal.api.asked import GeneratedTexts, Generating, default_callbacks
-    from metal.running.asking import Terms, carry_out
-    from metal.running.generating import GenerateRequest, generate_job
-    from metal.running.job import read_request
-    from metal.running.judging import dataset_of
-
-    if resume is not None:
-        check_resumed(generate_async, resume, locals(), free=(*FREE, "choose", "keep_flagged", "seed"))
-        run = Path(resume)
-        request, settings = read_request(run, "generate", GenerateRequest)
-        request = replace(
-            request,
-            choose=choose or request.choose,
-            keep_flagged=keep_flagged or request.keep_flagged,
-            seed=request.seed if seed is None else seed,
-        )
-        recover(Path(settings["dataset"]))
-        folder = dataset_of(run, settings)
-        concurrency = concurrency or settings.get("concurrency")
-    else:
-        if data is None:
-            raise UsageError('give a dataset, e.g. `metal.generate("datasets/mine", model="openai:gpt-4o")`')
-        folder = Path(data)
-        request = GenerateRequest(
-            models=names(model),
-            quality=names(quality) or ("good", "bad"),
-            languages=names(languages),
-            reask=reask,
-            prompt_folders=tuple(map(str, prompt_folders)),
-            base_url=base_url,
-            choose=choose or "one",
-            keep_flagged=keep_flagged,
-            seed=seed or 0,
-        )
-        run = Path(out) if out else Path("runs") / f"{folder.resolve().name}-generate"
-    if run.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f'`out="{run}"` is inside the dataset, which is rewritten as a whole; give another')
-    job = generate_job(request, folder, concurrency)
-    callbacks = callbacks or default_callbacks()
-    for warning in job.warnings:
-        callbacks.say(warning)
-    terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force)
-    outcome = await carry_out(job, run, terms, callbacks)
-    if outcome.dry_run:
-        return Generating(run, job, terms, outcome)
-    texts = GeneratedTexts.read(run)
-    texts.report(run)
-    return Generating(run, job, terms, outcome, texts)
-
-
-generate = synchronous(generate_async, "generate")
