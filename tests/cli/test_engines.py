@@ -1,4 +1,4 @@
-"""One job of 2,000 calls through three engines, with faults and kills: the same ratings, nothing paid for twice."""
+"""2,000 calls in pairs through three engines, with faults and kills: the same ratings, nothing paid for twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.ray_cluster import IGNORED, two_nodes, workers
 
 pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
 
-JOB = ("judge", DEMO, "-j", "g", "-p", "simple", "--repeat", 5)
+JOB = ("judge", DEMO, "-j", "g", "-p", "simple", "--pairs", "all", "--repeat", 5)
 CALLS, IN_FLIGHT = 2_000, 16
 FAULTS = {"429": 0.03, "500": 0.03, "empty": 0.03, "off_schema": 0.03}
 

@@ -85,7 +85,7 @@ def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServe
     assert "Traceback" not in done.err
     assert 0 < len(verdicts(run)) < 80
     llm_server.latency_ms = 0
-    assert "80 ratings" in metal("judge", "--resume", run, "--engine", "ray").said
+    assert "80 ratings" in metal("judge", "--resume", run).said
     assert (run / "ratings.parquet").read_bytes() == (tmp_path / "local" / "ratings.parquet").read_bytes()
 
 
