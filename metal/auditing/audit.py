@@ -20,6 +20,7 @@ from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confus
 from metal.auditing.pairs import pair_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
+from metal.auditing.picked import picked_rows
 from metal.auditing.scores import ScoreStanding, score_row, standing
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.standing import Standing
@@ -39,7 +40,7 @@ FEW_SOURCES = 30
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
-    *("scores", "by_class", "confusion", "by_certainty", "pairs", "strengths"),
+    *("scores", "picked", "by_class", "confusion", "by_certainty", "pairs", "strengths"),
 )
 # The tables that are written without a row, too.
 ALWAYS = {
@@ -90,8 +91,10 @@ def audit(
         if progress:
             progress(done, len(audited))
         rows["people"].append(people_row(cell, bootstrap))
+        verdicts = [verdict(cell, judge, bootstrap) for judge in cell.judges]
+        rows["verdicts"] += [each.row() for each in verdicts]
+        rows["picked"] += picked_rows(cell, verdicts, bootstrap)
         for judge in cell.judges:
-            rows["verdicts"].append(verdict(cell, judge, bootstrap).row())
             beside = standing(cell, judge, bootstrap)
             if isinstance(beside, ScoreStanding):
                 rows["scores"].append(score_row(beside))

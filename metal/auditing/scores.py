@@ -6,6 +6,7 @@ The judge and each person face the same mean of the other people, so that neithe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -37,11 +38,17 @@ SKILLS = ("skill", "skill_shifted", "skill_recalibrated")
 ALL_EQUAL = "all scores are equal"
 
 
+class Varied(Enum):
+    """What follows the sums as observed: those of each resample, or without one source in turn."""
+
+    NOT, RESAMPLED, WITHOUT_ONE = range(3)
+
+
 class ScoreStanding(Standing):
     """A judge beside the people of a cell, by their scores: a Standing whose agreement is skill."""
 
     measure = "ICC"
-    resampled = True
+    varied = Varied.RESAMPLED
 
     @cached_property
     def of_people(self) -> Numbers:
@@ -55,7 +62,7 @@ class ScoreStanding(Standing):
 
     @cached_property
     def figures(self) -> dict[str, Numbers]:
-        """(1 + resamples,) each, by name: as observed, then in each resample; means over the people.
+        """(1 + resamples,) each, by name: as observed, then as `varied`; means over the people.
 
         skill, ...: of the judge; person_skill, ...: of a person; shift: how much higher the judge scores than people.
         """
@@ -72,7 +79,7 @@ class ScoreStanding(Standing):
 
     def _sums(self) -> Iterator[Numbers]:
         """Of each person, the sums of moments of judge and person facing the others, as observed and resampled."""
-        by_source = BySource(self.sources, self.bootstrap, self.resampled)
+        by_source = BySource(self.sources, self.bootstrap, self.varied)
         middle = np.nanmean(self.of_people)  # about it, sums of squares lose no digits
         people, of_judge = self.of_people[self.items] - middle, self.of_judge - middle
         if self.gold:
@@ -105,12 +112,20 @@ class ScoreStanding(Standing):
         """Skill in the place of agreement."""
         return self.after("skill") if self.figures else None
 
+    def without_each_source(self) -> tuple[Codes, Balanced | None]:
+        """(sources,) their numbers in the dataset, or of blocks, and `balanced` without each of them in turn."""
+        fewer = ScoreStanding(self.cell, self.judge, self.bootstrap)
+        fewer.varied = Varied.WITHOUT_ONE
+        first, _ = distinct(self.sources)
+        many = self.bootstrap.blocks(len(first))
+        return (self.sources[first] if many is None else np.arange(many.max() + 1)), fewer.balanced
+
     @property
     def without_one(self) -> Iterator[Balanced | None]:
         """`balanced` as observed without each of the people in turn; nothing with fewer than three of them."""
         for seat in self.seats if not self.gold and 3 <= len(self.who) <= MOST_LEFT_OUT else ():
             fewer = ScoreStanding(self.cell, self.judge, self.bootstrap, [seat])
-            fewer.resampled = False
+            fewer.varied = Varied.NOT
             yield fewer.balanced
 
     def after(self, name: str) -> Balanced:
@@ -130,8 +145,8 @@ class ScoreStanding(Standing):
 class BySource:
     """Sums over items as observed and in each resample of sources, apart by fold; more than 2,048 sources in blocks."""
 
-    def __init__(self, sources: Codes, bootstrap: SourceBootstrap, resampled: bool = True) -> None:
-        self.resampled = resampled
+    def __init__(self, sources: Codes, bootstrap: SourceBootstrap, varied: Varied = Varied.RESAMPLED) -> None:
+        self.varied = varied
         first, place = distinct(sources)
         block = bootstrap.blocks(len(first))
         self.group = place if block is None else block[place]
@@ -141,13 +156,16 @@ class BySource:
         self.fold = np.random.default_rng([bootstrap.seed, self.groups]).permutation(self.groups) % FOLDS
 
     def sums(self, features: Numbers, *, folds: bool = True) -> Numbers:
-        """(1 + resamples, ..., FOLDS, F) from features (items, ..., F); without the axis of folds if not `folds`."""
+        """(1 + resamples or sources, ..., FOLDS, F) from features (items, ..., F); `folds`: whether they are apart."""
         added = np.add.reduceat(features[self.order], self.starts, axis=0)
         if folds:
             member = self.fold[:, None] == np.arange(FOLDS)
             added = added[..., None, :] * member.reshape(-1, *[1] * (added.ndim - 2), FOLDS, 1)
-        observed = added.sum(axis=0)[None]
-        return np.concatenate([observed, self.bootstrap.totals(added)]) if self.resampled else observed
+        observed: Numbers = added.sum(axis=0)[None]
+        if self.varied is Varied.NOT:
+            return observed
+        more = observed - added if self.varied is Varied.WITHOUT_ONE else self.bootstrap.totals(added)
+        return np.concatenate([observed, more])
 
 
 class PeopleScores:

@@ -18,7 +18,7 @@ from metal.data.ratings import NOT_ASKED, UNANSWERED
 from metal.data.text import MINUS, figure, interval
 from metal.errors import Undefined
 from metal.stats.agreement import alpha_disagreement
-from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.bootstrap import SourceBootstrap, SourceDraws
 from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
 from metal.stats.intervals import few_sources, interval_of_sums
@@ -104,6 +104,20 @@ class Standing:
         shape = features.shape[1:]
         observed, resamples = (total(weights, flat) for weights in (self.drawn.observed, self.drawn.resamples))
         return observed.reshape(shape), resamples.reshape(-1, *shape)
+
+    def without_each_source(self) -> tuple[Codes, Balanced | None]:
+        """(sources,) their numbers in the dataset, and `balanced`, exact, without each of them in turn."""
+        first, place = distinct(self.sources)
+        by_source = SourceDraws(self.bootstrap, self.drawn.patterns, place, len(first))
+
+        def draw(features: Numbers) -> tuple[Numbers, Numbers]:
+            flat = features.reshape(len(features), -1)
+            observed = self.drawn.observed @ flat
+            left = observed - by_source.contributions(flat)
+            return observed.reshape(features.shape[1:]), left.reshape(-1, *features.shape[1:])
+
+        about = self.people, self.answers, self.cell.values
+        return self.sources[first], balanced_agreement(*about, False, draw, self.seats)
 
     @property
     def without_one(self) -> Iterator[Balanced | None]:

@@ -192,9 +192,9 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
         clauses = _open(beside, balanced, below)
         say, number = partial(say, below_person=below), _number(beside, balanced)
         if beside.limits(balanced.person - balanced.constant).low > 0:
-            say = partial(say, share_kept=beside.limits(_kept(balanced)))
+            say = partial(say, share_kept=beside.limits(kept(balanced)))
             if ranges:
-                fewer = (_kept(balanced)[0] for balanced in beside.without_one if balanced)
+                fewer = (kept(balanced)[0] for balanced in beside.without_one if balanced)
                 say = partial(say, **range_columns("share_kept", fewer))
             recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
             if recalibrated:
@@ -224,21 +224,21 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 
 def _number(beside: Standing, balanced: Balanced) -> str:
     """The share kept, in words; of scores not shown above a constant, what there is once they are recalibrated."""
-    kept = beside.limits(_kept(balanced))
-    if not isinstance(beside, ScoreStanding) or kept.low > 0:
-        return f"keeps {kept} of what a person knows{' as given' if isinstance(beside, ScoreStanding) else ''}"
+    share = beside.limits(kept(balanced))
+    if not isinstance(beside, ScoreStanding) or share.low > 0:
+        return f"keeps {share} of what a person knows{' as given' if isinstance(beside, ScoreStanding) else ''}"
     how = "not shown better than a constant"
     if beside.limits(balanced.judge).high < 0:
         how = "worse than a constant"
     elif beside.limits(balanced.person).low > 0:
-        how += f" (keeps {kept} of what a person knows)"
+        how += f" (keeps {share} of what a person knows)"
     more = f"{beside.above[0]} better than one once {RECALIBRATED}"
     if beside.above[0].low <= 0:  # what a line gains is not shown, and that it rises is
         more += f", correlation with people {beside.limits(beside.figures['correlation'])}"
     return f"as given {how}; {more}"
 
 
-def _kept(balanced: Balanced) -> Numbers:
+def kept(balanced: Balanced) -> Numbers:
     """The share that the judge keeps of what a person knows beyond a constant."""
     return ratio(balanced.judge - balanced.constant, balanced.person - balanced.constant)
 

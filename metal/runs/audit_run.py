@@ -187,6 +187,15 @@ FURTHER: Tables = {
         Figure("person_correlation", "a person's r"),
         *unshown("asked", "sources", "dropped", "undefined"),
     ),
+    "picked": (
+        *HEAD,
+        Column("judge", "looks best"),
+        Column("judges", "of judges", count),
+        Column("share_kept", "kept of what a person knows", figure, direction="higher"),
+        Column("optimism", "flattered by", signed),
+        Column("share_kept_chosen", "kept, the choice allowed for", figure, direction="higher"),
+        *unshown("signature"),
+    ),
     "remarks": (
         *HEAD,
         JUDGE,

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from metal.auditing.cells import AuditCell
+from metal.auditing.picked import picked_rows
 from metal.auditing.verdict import AS_GOOD, Verdict, verdict
 from metal.stats.bootstrap import SourceBootstrap
-from tests.worlds import LIKE_A_PERSON, World, answers, cell_of
+from tests.worlds import LIKE_A_PERSON, ScoreWorld, World, answers, cell_of
 
 
 def decide(cell: AuditCell, seed: int = 0) -> Verdict:
@@ -122,3 +123,28 @@ def test_names_and_order_do_not_matter() -> None:
     turned = decide(cell_of(people[:, ::-1], judge, levels=3))
     assert first.share_kept.value == pytest.approx(turned.share_kept.value)
     assert first.verdict == turned.verdict
+
+
+@pytest.mark.parametrize("world", [World("3 ordered", 100, 0.8), ScoreWorld("", 60, 0.8)])
+def test_the_choice_of_the_best_is_allowed_for(world: World) -> None:
+    """Of six judges that are all like a person; a lone judge is no choice."""
+    judges, before, after = tuple("abcdef"), [], []
+    for seed in range(12):
+        cell, bootstrap = world.draw(np.random.default_rng([seed, 1]), judges), SourceBootstrap(200, seed)
+        verdicts = [verdict(cell, judge, bootstrap) for judge in judges]
+        (row,) = picked_rows(cell, verdicts, bootstrap)
+        shares = [verdict.share_kept.value for verdict in verdicts]
+        assert row["judge"] == judges[int(np.argmax(shares))]
+        before.append(max(shares) - np.mean(shares))
+        after.append(row["share_kept_chosen"] - np.mean(shares))
+        assert not list(picked_rows(cell, verdicts[:1], bootstrap))
+    assert abs(np.mean(after)) < 0.5 * np.mean(before)
+
+
+def test_a_clear_best_is_not_flattered() -> None:
+    cell = World("3 ordered", 100, 0.95).draw(np.random.default_rng(1), ("a", "80% constant"))
+    bootstrap = SourceBootstrap()
+    verdicts = [verdict(cell, judge, bootstrap) for judge in cell.judges]
+    (row,) = picked_rows(cell, verdicts, bootstrap)
+    assert (row["judge"], row["judges"]) == ("a", 2)
+    assert row["optimism"] == pytest.approx(0, abs=1e-3)

@@ -21,6 +21,7 @@ ERROR = 0.05  # of a verdict *as good as a person*
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 LOW_COVERAGE = 0.95
+SHOWN = 0.005  # less is 0% in words
 MOST_NAMED = 3
 Cells = Sequence[dict[str, Any]]
 PLACE = itemgetter("judge", "language", "criterion")
@@ -153,8 +154,9 @@ def lead(run: AuditRun) -> str:
     words = "; ".join(parts)
     chance = min(counts[AS_GOOD], math.ceil(ERROR * len(cells)))
     luck = f" At most about {chance} of those as good may be so by chance." if chance else ""
-    picked = not alone and (counts[AS_GOOD] or counts[INFORMATIVE])
-    flattered = " A judge picked as the best of several is flattered by its figures." if picked else ""
+    most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
+    by = f"by up to {percent(most)} of what a person knows"
+    flattered = f" The judge that looks best in a case is flattered by the choice, {by}." if most >= SHOWN else ""
     return f"{words[:1].upper()}{words[1:]}.{luck}{flattered}"
 
 

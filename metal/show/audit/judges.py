@@ -124,6 +124,11 @@ FURTHER = {
     ),
     "confusion": ("What a judge says where people say something else", "Shares of the people's label, as above."),
     "by_certainty": ("Where people are certain, and where they are not", ""),
+    "picked": (
+        "The judge that looks best, and how much the choice flatters it",
+        "The choice is made again in every resample of sources. Among judges that are all equally good this takes away "
+        "about two thirds of the flattery, not all of it.",
+    ),
     "remarks": (
         "What other runs say of the judges",
         "Lines of the runs that were given beside the data. They change no verdict; the CSV has their signatures.",

@@ -1,0 +1,49 @@
+"""The judge that looks best in a cell, and by how much the choice among several flatters it.
+
+The judge is chosen again in every resample of sources; by how much the chosen one is then above its own figure, on
+average, is the optimism of the choice (Efron and Tibshirani 1993, chapter 17), which is subtracted. Resamples are
+linear here: a judge's share kept is its value as observed plus what each source drawn adds to it by the jackknife, so
+that all judges face the same sources drawn, whichever items they answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.cells import AuditCell
+from metal.auditing.scores import standing
+from metal.auditing.verdict import Verdict, kept
+from metal.stats.bootstrap import SourceBootstrap
+
+
+def picked_rows(cell: AuditCell, verdicts: list[Verdict], bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
+    """A row where two judges or more have a share kept: the best of them. verdicts: those of the cell."""
+    judged = [verdict for verdict in verdicts if not np.isnan(verdict.share_kept.value)]
+    if len(judged) < 2:
+        return
+    shares = np.array([verdict.share_kept.value for verdict in judged])
+    added: list[dict[int, float]] = []  # of each judge: source -> what it adds to the share
+    for verdict in judged:
+        sources, balanced = standing(cell, verdict.judge, bootstrap).without_each_source()
+        without = np.nan_to_num(kept(balanced)[1:]) if balanced else np.zeros(len(sources))
+        each = (len(sources) - 1) / len(sources) * (without.mean() - without)
+        added.append(dict(zip(sources.tolist(), each.tolist(), strict=True)))
+    every = sorted(set().union(*added))
+    table = np.array([[of_judge.get(source, 0.0) for of_judge in added] for source in every])
+    drawn = bootstrap.totals(table)
+    drawn += shares - drawn.mean(axis=0)
+    chosen = drawn.argmax(axis=1)
+    optimism = float(np.mean(drawn.max(axis=1) - shares[chosen]))
+    best = judged[int(shares.argmax())]
+    yield {
+        "language": cell.language,
+        "criterion": cell.criterion.name,
+        "judge": best.judge,
+        "judges": len(judged),
+        "share_kept": best.share_kept.value,
+        "optimism": optimism,
+        "share_kept_chosen": best.share_kept.value - optimism,
+    }
