@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from metal.api.judging import judge as judge
     from metal.api.judging import judge_async as judge_async
     from metal.api.judging import judge_cancel as judge_cancel
+    from metal.api.jury import jury as jury
     from metal.api.monitor import monitor as monitor
     from metal.api.monitor import monitor_simulate as monitor_simulate
     from metal.api.passport import passport as passport

@@ -74,9 +74,12 @@ class AuditCell:
 
     def scores(self, raters: Sequence[str]) -> Numbers:
         """(items, raters) scores, NaN without one; each rater's with mean 0 and spread 1 if `standardise` is set."""
-        codes = self.matrix.of(raters)
-        scores = np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan)
+        scores = self.values_of(self.matrix.of(raters))
         return standardised(scores) if self.settings.standardise else scores
+
+    def values_of(self, codes: Codes) -> Numbers:
+        """The values of class codes; NaN for codes that are no class."""
+        return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
 
     @property
     def bad_end(self) -> int | None:

@@ -146,8 +146,7 @@ def source_means(
     generators: (items,) who wrote each output. chances: (items,) of a label, NaN where people's do not count.
     """
     low, high = cell.criterion.scale.ends or (float(cell.values.min()), float(cell.values.max()))
-    codes = cell.matrix.of([judge, *cell.people])
-    shares = np.where(codes >= 0, (np.append(cell.values, np.nan)[codes] - low) / (high - low), np.nan)
+    shares = (cell.values_of(cell.matrix.of([judge, *cell.people])) - low) / (high - low)
     if chances is not None:
         shares[np.isnan(chances), 1:] = np.nan
     every = sorted(set(generators))

@@ -27,8 +27,8 @@ THEN = " > "  # between the judges of a cascade
 WAYS = ("rating", "repeats", "orders", "prompts", "languages", "jury")
 CALIBRATION = (
     *("language", "criterion", "judge", "confidence", "items", "sources", "agreement", "agreement_low"),
-    *("agreement_high", "sure", "ece", "ece_low", "ece_high", "by_chance", "brier", "auroc", "ece_mapped"),
-    *("brier_mapped", "undefined"),
+    *("agreement_high", "sure", "ece", "ece_low", "ece_high", "ece_width", "by_chance", "brier", "auroc"),
+    *("ece_mapped", "brier_mapped", "undefined"),
 )
 CURVE = ("language", "criterion", "judge", "bin", "items", "sure", "right", "mapped")
 SELECTION = (
@@ -194,7 +194,7 @@ def _calibration_row(
         "agreement": agreement.mean,
         "agreement_low": agreement.low,
         "agreement_high": agreement.high,
-        **{name: getattr(fit, name) for name in ("ece", "ece_low", "ece_high", "by_chance", "brier", "auroc")},
+        **{name: getattr(fit, name) for name in CALIBRATION if hasattr(fit, name)},
         "sure": float(confidence.mean()),
         "ece_mapped": again.ece if again else math.nan,
         "brier_mapped": again.brier if again else math.nan,

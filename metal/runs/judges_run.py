@@ -18,12 +18,12 @@ from metal.data.text import first_few
 from metal.errors import UsageError
 from metal.raters.judges.fake import SYNTHETIC
 
-COMMANDS = ("judge", "score")
+COMMANDS = ("judge", "score", "jury")
 
 
 @dataclass(frozen=True)
 class RatingsRun:
-    """The folder of a run of `metal.judge` or `metal.score`: run.toml, raters.jsonl, ratings.parquet."""
+    """The folder of a run of `metal.judge`, `metal.score` or `metal.jury`: run.toml, raters.jsonl, ratings.parquet."""
 
     folder: Path
 

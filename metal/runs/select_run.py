@@ -41,6 +41,7 @@ DESCRIBED: Tables = {
             Column("sure", "confidence", figure),
             Interval("ece", "ECE"),
             Column("by_chance", "ECE by chance", figure),
+            Column("ece_width", "ECE, equal width", figure),
             Column("brier", "Brier", figure, direction="lower"),
             Column("auroc", "AUROC", figure, direction="higher"),
             Column("ece_mapped", "ECE, mapped", figure),

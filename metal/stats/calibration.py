@@ -18,7 +18,8 @@ class Calibration:
     """How confidence and correctness go together.
 
     ece: expected calibration error, mean distance of correctness and confidence over bins of equal mass, with its ends
-    over sources (NaN with one source); by_chance: about what it would be, at these numbers, if confidence were exactly
+    over sources (NaN with one source); ece_width: the same over bins of equal width between the smallest and the
+    largest confidence. by_chance: about what it would be, at these numbers, if confidence were exactly
     the chance to be right. brier: mean squared distance. auroc: the chance that a right answer has more confidence than
     a wrong one, half for ties; NaN where all are right or all wrong. mapped: (items,) confidence mapped to the chance
     to be right by isotonic regression on the folds of sources that an item is not in; NaN with fewer sources than
@@ -28,6 +29,7 @@ class Calibration:
     ece: float
     ece_low: float
     ece_high: float
+    ece_width: float
     by_chance: float
     brier: float
     auroc: float
@@ -57,17 +59,24 @@ def calibration(confidence: Numbers, right: Numbers, sources: Codes, bootstrap: 
         low, high = percentile_interval(errors) or (np.nan, np.nan)
     spread = np.sqrt(np.bincount(place, confidence * (1 - confidence)))
     mapped = isotonic_map(confidence, right, sources)
+    widths = np.linspace(confidence.min(), confidence.max(), BINS + 1)[1:-1]
     bins = np.column_stack([sums[:, 0], sums[:, 1:] / sums[:, :1], np.bincount(place, mapped) / sums[:, 0]])
     return Calibration(
-        float(np.abs(sums[:, 2] - sums[:, 1]).sum() / len(place)),
+        _gap(place, right - confidence),
         float(low),
         float(high),
+        _gap(np.searchsorted(widths, confidence), right - confidence),
         float(np.sqrt(2 / np.pi) * spread.sum() / len(place)),
         float(((confidence - right) ** 2).mean()),
         auroc(confidence, right),
         mapped,
         bins,
     )
+
+
+def _gap(place: Codes, off: Numbers) -> float:
+    """The mean over items of how far their bin is off on average."""
+    return float(np.abs(np.bincount(place, off)).sum() / len(place))
 
 
 def equal_mass(confidence: Numbers) -> Codes:

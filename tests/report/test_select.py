@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import metal
+from metal.auditing.cells import cells
+from metal.auditing.selecting import SelectSettings, confidence_of
+from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
+from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 WORDS = {"levels": {"*": "1=first,2=second"}, "measures": "nominal"}
@@ -40,12 +46,13 @@ def asked_again() -> pd.DataFrame:
 
 
 def test_published_agreement_and_calibration(reference: Path) -> None:
-    """cascaded-judges: agreement .750 .756 .784 to the digit; ECE .097 .066 .134 in bins of another kind."""
+    """cascaded-judges: agreement .750 .756 .784, and ECE .097 .066 .134 in ten bins of equal width."""
     made = metal.select(published(reference), alpha=0.15, resamples=200)
     table = made.tables["calibration"].set_index("judge")
     judges = ["mistral-7b-instruct", "gpt-3.5-turbo", "gpt-4-turbo"]
     assert table.loc[judges, "agreement"].round(3).tolist() == [0.750, 0.756, 0.784]
-    assert table.loc[judges, "ece"].round(3).tolist() == pytest.approx([0.097, 0.066, 0.134], abs=0.016)
+    assert table.loc[judges, "ece_width"].round(3).tolist() == [0.097, 0.066, 0.134]
+    assert table.loc[judges, "ece"].round(3).tolist() == [0.097, 0.051, 0.130]
     assert (table["ece_mapped"] < 0.07).all()
     selected = made.tables["selection"].set_index("judge")
     assert selected.loc["mistral-7b-instruct", "says"] == "people only"
@@ -78,6 +85,79 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
     check_quiet(visit, folder / "report.html", "overview", "calibration", "methods")
     check_accessible(visit, folder / "report.html")
+
+
+def confidence(data: metal.Dataset, way: str, language: str = "en", orders: Any = (), judge: str = "J") -> list[float]:
+    """How sure a judge is of each output, in their order."""
+    settings = AuditSettings(criteria=("overall",), languages=(language,), resamples=100)
+    chosen = SelectSettings(0.1, 0.1, (way,), (), {}, orders, SourceBootstrap(100))
+    [cell] = cells(data, settings)
+    sure = confidence_of(data, cell, judge, chosen)
+    assert sure.way == ("" if np.isnan(sure.confidence).all() else way)
+    return sure.confidence.tolist()
+
+
+def several(**answers: dict[str, list[int]]) -> metal.Dataset:
+    """Answers by language and rater to the same contents, which have ids of their own in each language."""
+    rows = [
+        {"source": f"{language}/{place}", "content": str(place), "language": language, "rater": rater, "score": score}
+        for language, raters in answers.items()
+        for rater, scores in raters.items()
+        for place, score in enumerate(scores)
+    ]
+    kinds = {"A*": "human", "J*": "llm", "K*": "llm"}
+    levels, columns = {"*": "0=bad,1=medium,2=good"}, {"content": "content"}
+    return metal.read(pd.DataFrame(rows), levels=levels, kinds=kinds, columns=columns)
+
+
+def test_confidence_from_prompts_languages_and_juries() -> None:
+    """The share of those asked that gave the judge's answer, itself among them."""
+    data = several(
+        en={"A1": [0, 0, 0], "J": [0, 1, 2], "J2": [0, 1, 1], "K": [0, 0, 1]},
+        hi={"A1": [0, 0, 0], "J": [0, 2, 2]},
+        sw={"A1": [0, 0, 0], "J": [0, 0, 0]},
+    )
+    for name in ("J", "J2"):
+        data.raters[name].about["model"] = "openai:j"
+    assert confidence(data, "prompts") == [1, 1, 0.5]
+    assert confidence(data, "languages") == pytest.approx([1, 1 / 3, 2 / 3])
+    assert confidence(data, "jury") == pytest.approx([1, 2 / 3, 1 / 3])
+    assert np.isnan(confidence(data, "repeats")).all()
+    assert np.isnan(confidence(data, "prompts", judge="K")).all()
+    assert np.isnan(confidence(data, "jury", "hi")).all()
+
+
+def test_confidence_from_both_orders() -> None:
+    """A pair that was shown in both orders: sure of the same answer, half sure where the two differ and it is a tie."""
+    rows = [("A1", "p0", 1), ("A1", "p1", 2), ("A1", "p2", 1), ("J", "p0", 1), ("J", "p1", 3), ("J", "p2", 1)]
+    table = pd.DataFrame(rows, columns=["rater", "source", "score"]).assign(language="en")
+    levels = {"*": "1=first,2=second,3=tie"}
+    data = metal.read(table, levels=levels, measures="nominal", kinds={"A*": "human", "J": "llm"})
+    [first, second, _] = data.outputs
+    assert confidence(data, "orders", orders={first, second})[:2] == [1, 0.5]
+    assert np.isnan(confidence(data, "orders", orders={first, second})[2])
+
+
+def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
+    """The cheap judge is sure of half of 80, and right there; the dear one of half of the rest; people answer 20.
+
+    Per 1,000: 1,000 x 0.01 + 500 x 0.1 + 250 x 1 = 310 dollars, where people alone are 1,000.
+    """
+    rows = []
+    for place in range(80):
+        about = {"source": f"s{place}", "language": "en"}
+        rows.append({**about, "rater": "A1", "score": 1})
+        rows.append({**about, "rater": "J", "score": 1 + (place >= 40), "confidence": 0.99 if place < 40 else 0.2})
+        rows.append({**about, "rater": "K", "score": 1 if place < 60 else 2, "confidence": 0.95 if place < 60 else 0.1})
+    kinds = {"A1": "human", "J": "llm", "K": "llm"}
+    data = metal.read(pd.DataFrame(rows), levels={"*": "1=first,2=second"}, measures="nominal", kinds=kinds)
+    costs = {"J": "0.01", "K": "0.1", "people": "1"}
+    table = metal.select(data, cascade="J,K", costs=costs, confidence="rating", resamples=100).tables["selection"]
+    row = table.set_index("judge").loc["J > K"]
+    assert (row["kept"], row["by"], row["says"]) == (60, "J 50%, K 25%", "in part")
+    assert (row["to_people"], row["agreement_kept"]) == (0.25, 1)
+    assert row["cost"] == pytest.approx(310)
+    assert row["cost_people"] == pytest.approx(1000)
 
 
 def test_what_is_refused() -> None:

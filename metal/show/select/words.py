@@ -37,8 +37,9 @@ def definitions(run: SelectRun) -> list[Definition]:
         "only: no threshold is sure enough.",
         "At least": "The lower limit of the agreement above the threshold, by the outputs that decided.",
         "Cascade": "Judges in the order given: the first whose confidence reaches the one threshold of all answers.",
-        "ECE": "Mean distance of confidence and agreement over ten bins of equal mass; 95% interval over sources. By "
-        "chance: about what it would be if confidence were exactly right.",
+        "ECE": "Mean distance of confidence and agreement over ten bins of equal mass; 95% interval over sources. "
+        "Equal width: over ten bins of equal width between the smallest and the largest confidence. By chance: about "
+        "what it would be if confidence were exactly right.",
         "Brier": "Mean squared distance of confidence and being right.",
         "AUROC": "The chance that an answer that agrees has more confidence than one that does not.",
         "Mapped": "Confidence turned into a chance by isotonic regression on sources apart (five folds).",

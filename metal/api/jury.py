@@ -1,0 +1,117 @@
+"""`metal.jury`: several judges become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import pandas as pd
+
+from metal.api.options import (
+    Force,
+    Languages,
+    Names,
+    Option,
+    Resamples,
+    Seed,
+    StrPath,
+    documented,
+    names,
+)
+from metal.api.read import load
+from metal.errors import UsageError
+from metal.runs.judges_run import RatingsRun
+
+if TYPE_CHECKING:
+    from metal.api.read import Data, Ratings
+
+
+@dataclass(frozen=True, repr=False)
+class Jury(RatingsRun):
+    """The run folder of a jury: its ratings, which every verb takes beside its members' (`metal.audit(DATA, jury)`).
+
+    table: a row for each language and criterion: how alike members' mistakes are and of how many independent ones they
+    are worth, how the jury agrees with people, and its lead over the member that is the best on other sources.
+    """
+
+    table: pd.DataFrame
+
+
+@documented
+def jury(
+    data: Data,
+    *ratings: Ratings,
+    judges: Annotated[Names, Option("Its members; default all LLM judges in the data.", "-j")] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    by: Annotated[
+        Literal["majority", "mean", "weights", "dawid-skene"],
+        Option("How members become one.", choices=("majority", "mean", "weights", "dawid-skene")),
+    ] = "majority",
+    reference: Annotated[
+        str,
+        Option("Agree with these people: group=expert, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
+    ] = "",
+    name: Annotated[str, Option("What the jury is called.")] = "jury",
+    out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-jury]")] = None,
+    force: Force = False,
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+) -> Jury:
+    """Make one judge of several, and say where it is better than the best of them.
+
+    `majority` is the level that most members gave (without one the mean, where that is a level; else nothing), `mean`
+    the level nearest to their mean, `dawid-skene` the likeliest level given how reliable each seems. `weights` learns
+    from people how much each member counts (ridge regression), in each language and criterion, and never from the
+    sources it then judges. A jury of one is that judge.
+
+    Members that make the same mistakes are worth few: the table says how many. Whether the jury is better is measured
+    against the member that is the best on other sources than those compared; elsewhere, ask that member alone.
+    What a jury costs is what its members cost together.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
+    of `metal.judge`.
+
+    Returns the run, which is written: `metal.audit(DATA, RUNS, JURY)` puts it beside its members, with a verdict of its
+    own. Raises UsageError where nothing was rated, for a rule that a criterion is not made for, or for a name that
+    a rater has; UnknownName for a judge that there is not.
+    """
+    from metal import __version__
+    from metal.api.read import NOWHERE
+    from metal.auditing.cells import judges_of
+    from metal.auditing.jury import RULES, seated
+    from metal.auditing.settings import AuditSettings
+    from metal.data.files import check_new, new_folder
+    from metal.data.pairs import one_item_per_pair, originals
+    from metal.data.ratings_files import write_facts
+    from metal.data.records import Rater
+    from metal.data.text import signature_line
+    from metal.errors import check_known
+    from metal.runs.parts import write_parts
+    from metal.stats.bootstrap import SourceBootstrap
+
+    inputs = load(data, ratings)
+    dataset, left_out = originals(one_item_per_pair(inputs.dataset))
+    check_known("rule", [by], RULES)
+    if name in inputs.dataset.raters:
+        raise UsageError(f"`name` {name!r}: a rater has that name; give another")
+    members = names(judges) or tuple(
+        judge for judge in judges_of(dataset, AuditSettings()) if dataset.raters[judge].kind == "llm"
+    )
+    shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else dataset.card.name
+    folder = Path(out) if out else Path("runs") / f"{shown}-jury"
+    check_new(folder, force=force, marks=("run.toml",))
+    settings = AuditSettings(members, names(criteria), names(languages), reference, resamples=resamples, seed=seed)
+    facts, table = seated(dataset, settings, by, name, SourceBootstrap(resamples, seed))
+    asked = {"judges": list(members), "by": by, "reference": reference, "resamples": resamples, "seed": seed}
+    about: dict[str, object] = {"members": list(members), "by": by}
+    prices = [dataset.raters[member].about.get("dollars_per_thousand") for member in members]
+    if None not in prices:
+        about["dollars_per_thousand"] = sum(float(price or 0) for price in prices)
+    signed = signature_line({"metal": __version__, "data": dataset.identity, **asked, "judges": "+".join(members)})
+    manifest = inputs.manifest("jury", dataset, asked, [name], signed).to_dict()
+    with new_folder(folder, force=force, marks=("run.toml",)) as partial:
+        write_parts(partial, manifest, left_out, [Rater(name, "llm", "jury", about)], {"jury": table})
+        write_facts(facts, partial / "ratings.parquet")
+    return Jury(folder, table)

@@ -1,0 +1,74 @@
+"""Juries: how alike the mistakes of judges are, and weights that are learnt on other sources than they are used on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metal.stats.calibration import FOLDS, source_folds
+from metal.stats.patterns import Codes, Numbers
+
+PENALTIES = 10.0 ** np.arange(-1, 5)
+
+
+def alike(wrong: Numbers) -> tuple[float, float]:
+    """The mean correlation of members' mistakes, and of how many independent members they are worth.
+
+    wrong: (items, members) 0 or 1; items with a NaN are left out. The size is k / (1 + (k - 1) r), r at least 0 (Kish
+    1965). Both are NaN with fewer than two members whose mistakes vary.
+    >>> wrong = np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+    >>> [round(figure, 3) for figure in alike(wrong.astype(float))]
+    [0.333, 1.8]
+    """
+    complete = wrong[~np.isnan(wrong).any(axis=1)]
+    members = wrong.shape[1]
+    varying = complete[:, np.ptp(complete, axis=0) > 0] if len(complete) else complete
+    if varying.shape[1] < 2:
+        return float("nan"), float("nan")
+    first, second = np.triu_indices(varying.shape[1], 1)
+    mean = float(np.asarray(np.corrcoef(varying, rowvar=False))[first, second].mean())
+    return mean, members / (1 + (members - 1) * max(mean, 0.0))
+
+
+def ridge(features: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
+    """Ridge regression (Hoerl and Kennard 1970): slopes (features, targets) and intercepts (targets,).
+
+    features: (rows, features), in units of their spread for the penalty; target: (rows, targets). The penalty is
+    the one of PENALTIES with the least squared error of leaving one row out.
+    """
+    centre, spread = features.mean(axis=0), features.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    left, singular, right = np.linalg.svd((features - centre) / spread, full_matrices=False)
+    mean = target.mean(axis=0)
+    rotated = left.T @ (target - mean)
+    errors, slopes = [], []
+    for penalty in PENALTIES:
+        shrunk = singular**2 / (singular**2 + penalty)
+        leverage = (left**2 @ shrunk + 1 / len(features))[:, None]
+        errors.append((((target - mean - left @ (shrunk[:, None] * rotated)) / (1 - leverage)) ** 2).sum())
+        slopes.append(right.T @ ((singular / (singular**2 + penalty))[:, None] * rotated) / spread[:, None])
+    best = slopes[int(np.argmin(errors))]
+    return best, mean - centre @ best
+
+
+def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers, Numbers]:
+    """Predictions (items, targets), each by a ridge regression on the folds of sources that the item is not in, and the
+    slopes (features, targets), their mean over folds.
+
+    features: (items, features), NaN where one is missing, which counts as the mean of those there are. target: (items,
+    targets), NaN where it is unknown: such items are predicted and teach nothing. Predictions are NaN where fewer than
+    three items per feature teach (Wolpert 1992; Breiman 1996).
+    """
+    taught = ~np.isnan(target).any(axis=1)
+    fold = source_folds(sources)
+    predicted, slopes = np.full(target.shape, np.nan), []
+    for held in range(FOLDS):
+        learn = taught & (fold != held)
+        if learn.sum() < 3 * features.shape[1]:
+            return np.full(target.shape, np.nan), np.full((features.shape[1], target.shape[1]), np.nan)
+        given = ~np.isnan(features[learn])
+        means = np.where(given, features[learn], 0.0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+        filled = np.where(np.isnan(features), means, features)
+        slope, intercept = ridge(filled[learn], target[learn])
+        predicted[fold == held] = intercept + filled[fold == held] @ slope
+        slopes.append(slope)
+    return predicted, np.mean(slopes, axis=0)
