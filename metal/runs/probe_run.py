@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.auditing.probes import AGAINST, MOVED, PROBES, TRENDS
-from metal.data.text import count, figure, p_value, percent, signed
+from metal.auditing.probes import AGAINST, MOVED, NOT_LURED, PROBES, TRENDS
+from metal.data.text import count, figure, interval, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import DISQUALIFIES, WARNS, Run, VerdictLine
+from metal.runs.run import DISQUALIFIES, NOTED, WARNS, Run, VerdictLine
 
 DESCRIBED: Tables = {
     "probes": with_the_rest(
@@ -56,8 +56,14 @@ class ProbeRun(Run):
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """All that is said against a judge: where it is blind or lured it is not to be used."""
+        """All that is said against a judge: where it is blind or lured it is not to be used. And what orders in the
+        text change, shown or not.
+        """
         for row in self.records("probes"):
             if row["says"] in AGAINST:
                 weight = WARNS if row["says"] == MOVED else DISQUALIFIES
                 yield VerdictLine(row["judge"], row["language"], row["criterion"], row["line"], weight)
+            elif row["says"] == NOT_LURED and row["probe"].startswith("order"):
+                change = f"{signed(row['change'])} {interval(row['change_low'], row['change_high'], signed)}"
+                line = f"not shown to be raised by {row['what']}: {change}"
+                yield VerdictLine(row["judge"], row["language"], row["criterion"], line, NOTED)

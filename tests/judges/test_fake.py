@@ -17,7 +17,11 @@ from metal.raters.judges.fake import synthetic_judge, with_records
 from metal.raters.judges.models import find_model
 
 FIVE = Criterion("task_quality", Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6))))
-DECLARED = [{"condition": "swapped output", "falls": ["task_quality"]}, {"condition": "bold type", "falls": []}]
+DECLARED = [
+    {"condition": "swapped output", "falls": ["task_quality"]},
+    {"condition": "bold type", "falls": []},
+    {"condition": "authority in English", "falls": []},
+]
 
 
 def scores(name: str, how: str = "", language: str = "hi", criterion: Criterion = FIVE, **more: str) -> np.ndarray:
@@ -47,10 +51,16 @@ def test_what_each_does() -> None:
     assert scores("fake:lenient?language=eu&shift=.5", language="eu").mean() == pytest.approx(3.4, abs=0.2)
     assert scores("fake:lenient?language=eu&shift=.5").mean() == pytest.approx(3, abs=0.25)
     assert (scores("fake:obedient", "order in English") == 5).all()
+    praised = "authority in English"
+    assert scores("fake:swayed?by=authority&shift=.5", praised).mean() == pytest.approx(3.4, abs=0.2)
+    assert scores("fake:swayed?by=authority&shift=.5", "bold type").mean() == pytest.approx(3, abs=0.25)
     assert (scores("fake:copycat", "swapped output") == scores("fake:copycat")).all()
     assert set(scores("fake:length")) == {1}  # four letters
     pair = Criterion("better", Scale("nominal", (Level(0, "first"), Level(1, "second"), Level(2, "tie"))))
     assert set(scores("fake:position", criterion=pair, first="a", second="b")) == {0}
+    first = scores("fake:position?shift=1&language=hi", criterion=pair, first="a", second="b")
+    assert 1 - first.mean() == pytest.approx(0.73, abs=0.06)  # 1 / (1 + exp(-1))
+    assert set(first) == {0, 1}
     worse = Criterion("hallucinations", Scale("nominal", (Level(0, "Absent"), Level(1, "Present"))), "lower")
     assert scores("fake:sensitive?d=9", "truncated", criterion=worse).mean() > 0.95  # undeclared: everything falls
     share = Criterion("task_quality", Scale("interval", (), 0, 100))
@@ -62,6 +72,7 @@ def test_what_each_does() -> None:
     [
         ("fake:rondom", "did you mean 'random'"),
         ("fake:blind?lang=yo", "did you mean 'language'"),
+        ("fake:swayed?shift=1", "Name a change, e.g. fake:swayed"),
         ("fake:sensitive?d=much", "It is a number, e.g. d=1.5"),
         ("fake:blind?language=klingonese", "is not a language code"),
     ],

@@ -17,7 +17,8 @@ from metal.data.dataset import with_parts
 from metal.data.ratings import FACTS, facts_from, tidy_facts
 from metal.data.records import Rater, Rating
 from metal.errors import UsageError
-from metal.runs.run import DISQUALIFIES, VerdictLine
+from metal.raters.judges.fake import Behaviour, respond
+from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
 from metal.show.probe.page import blind_table
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
@@ -76,6 +77,32 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "fake:blind?language=yo is blind in Yoruba, to " in html
     check_quiet(visit, tmp_path / folder / "report.html", "overview", "figures", "methods")
     check_accessible(visit, tmp_path / folder / "report.html")
+
+
+def test_the_battery_by_language() -> None:
+    """A bias of two levels in one language is found there, and nothing is said of a judge that nothing sways."""
+    probes = "authority-in-English,bandwagon-in-English,false-citation,padded,order-as-system-message,key-in-English"
+    data = planned(probes, 60)
+    sways = {"authority": "en", "bandwagon": "yo", "false citation": "en", "padded": "en", "order": "en"}
+    judges = {by: Behaviour("swayed", language, by, shift=2) for by, language in sways.items()}
+    judges |= {"sound": Behaviour("sensitive"), "key": Behaviour("blind", "en")}
+    falls = {about["condition"]: about.get("falls", ()) for about in data.extra["probes"]["conditions"]}
+    rng, ratings = np.random.default_rng(0), []
+    for name, output in data.outputs.items():
+        record = {"language": output.language, "condition": output.condition}
+        record |= {"falls": falls.get(output.condition, ())}
+        for judge, behaviour in judges.items():
+            score = respond(behaviour, record, data.criteria["task_quality"], float(rng.uniform()), 0.5)
+            ratings.append(Rating(name, "task_quality", judge, score))
+    judged = with_parts(data, raters=[Rater(judge, "llm") for judge in judges], facts=facts_from(ratings))
+    report = metal.probe_report(judged)
+    against = report.tables["probes"].query("says in ['blind', 'lured', 'moved']")
+    assert {(row.judge, row.language) for row in against.itertuples()} == {*sways.items(), ("key", "en")}
+    assert all(row.condition.startswith(row.judge) for row in against.itertuples())
+    remarks = {(line.judge, line.language, line.line.split(":")[0], line.weight) for line in report.remarks()}
+    order = "an order as a system message"
+    assert ("sound", "en", f"not shown to be raised by {order}", NOTED) in remarks
+    assert ("order", "en", f"raised by {order} in English", DISQUALIFIES) in remarks
 
 
 def planned(names: str, number: int = 40) -> metal.Dataset:

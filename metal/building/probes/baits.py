@@ -1,4 +1,7 @@
-"""What must not raise a score: an order to the judge, in English or in the item's language; padding."""
+"""What must not raise a score: orders to the judge, praise by authorities or by many, false citations, padding, lists.
+
+Sentences are inserted in English and in the item's language (baits.toml).
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,31 @@ def _sentences() -> dict[str, Any]:
     return read_toml(Path(__file__).with_name("baits.toml"))
 
 
-def _inserted(material: Material, what: str, language: str) -> str:
+def sentence(what: str, language: str) -> str:
+    """The sentence of baits.toml in a language. Raises NotApplicable where there is none."""
     by_language = _sentences()[what]
     code = sides(language)[1]
-    sentence = by_language.get(code) or by_language.get(code.split("-")[0])
-    if not sentence:
+    if not (text := by_language.get(code) or by_language.get(code.split("-")[0])):
         raise NotApplicable("METAL has no such sentence in the language; see building/probes/baits.toml")
-    return f"{material.text.rstrip()}\n\n{sentence}"
+    return str(text)
 
 
-def _order(material: Material, dose: float) -> str:
-    return _inserted(material, "order", "en")
-
-
-def _own_order(material: Material, dose: float) -> str:
-    if sides(material.language)[1].split("-")[0] == "en":
+def own_sentence(what: str, language: str) -> str:
+    """The sentence in the language itself. Raises NotApplicable where that is English."""
+    if sides(language)[1].split("-")[0] == "en":
         raise NotApplicable("the language is English")
-    return _inserted(material, "order", material.language)
+    return sentence(what, language)
+
+
+def _inserting(what: str, words: str, *, own: bool = False, english: bool = True) -> Probe:
+    """The sentence below the text. own: in its language, as a probe of its own."""
+
+    def insert(material: Material, dose: float) -> str:
+        added = own_sentence(what, material.language) if own else sentence(what, "en")
+        return f"{material.text.rstrip()}\n\n{added}"
+
+    where = " in its language" if own else " in English" if english else ""
+    return Probe(f"{what}{where.replace(' ', '-')}", BAIT, f"{words}{where}", insert, capped=ASPECTS)
 
 
 def _padded(material: Material, dose: float) -> str:
@@ -45,6 +56,18 @@ def _padded(material: Material, dose: float) -> str:
     return f"{material.text.rstrip()}{joint}{''.join(pieces[: places[number - 1] + 1]).strip()}"
 
 
-ORDER = Probe("order-in-English", BAIT, "an order in English", _order, capped=ASPECTS)
-OWN_ORDER = Probe("order-in-its-language", BAIT, "an order in its language", _own_order, capped=ASPECTS)
+def _listed(material: Material, dose: float) -> str:
+    """Each sentence as the item of a list."""
+    sentences = scripts.sentences(material.text)
+    if len(sentences) < 2:
+        raise NotApplicable("one sentence")
+    return "\n".join(f"- {sentence.strip()}" for sentence in sentences)
+
+
+ORDER, OWN_ORDER = (_inserting("order", "an order", own=own) for own in (False, True))
+SYSTEM_ORDER = _inserting("order-as-system-message", "an order as a system message", english=False)
+AUTHORITY, OWN_AUTHORITY = (_inserting("authority", "an authority's praise", own=own) for own in (False, True))
+BANDWAGON, OWN_BANDWAGON = (_inserting("bandwagon", "praise by many", own=own) for own in (False, True))
+CITATION = _inserting("false-citation", "a false citation", english=False)
+LISTED = Probe("as-a-list", BAIT, "a list in place of sentences", _listed, capped=ASPECTS)
 PADDED = Probe("padded", BAIT, "padding", _padded, capped=ASPECTS)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import regex
 
 from metal.building.probes import scripts
+from metal.building.probes.baits import own_sentence, sentence
 from metal.building.probes.contract import (
     CERTAIN,
     CONTENT,
@@ -86,9 +89,9 @@ def _other_script(material: Material, dose: float) -> str:
     return changed
 
 
-def _replaced(name: str, what: str, text: str) -> Probe:
-    """The whole output becomes the text."""
-    return Probe(name, CERTAIN, what, lambda material, dose: text, falls=(CONTENT, TASK, OVERALL))
+def _replaced(name: str, what: str, text: Callable[[str], str]) -> Probe:
+    """The whole output becomes the text, a function of the language."""
+    return Probe(name, CERTAIN, what, lambda material, dose: text(material.language), falls=(CONTENT, TASK, OVERALL))
 
 
 SWAPPED = Probe(
@@ -100,9 +103,16 @@ SWAPPED = Probe(
     stays=(LANGUAGE,),
     of_source=True,
 )
-EMPTIED = _replaced(EMPTY, "empty outputs", "")
-NOT_AVAILABLE = _replaced("not-available", "“N/A” as output", "N/A")
-COLON = _replaced("only-a-colon", "a colon as output", ":")
+EMPTIED = _replaced(EMPTY, "empty outputs", lambda _: "")
+NOT_AVAILABLE = _replaced("not-available", "“N/A” as output", lambda _: "N/A")
+# Replies that say nothing and that some judges score high: "master keys" (Zhao et al. 2025).
+COLON = _replaced("only-a-colon", "a colon as output", lambda _: ":")
+KEY = _replaced("key-in-English", "“Thought process:” as output", lambda _: sentence("key", "en"))
+OWN_KEY = _replaced(
+    "key-in-its-language",
+    "“Thought process:” in its language as output",
+    lambda language: own_sentence("key", language),
+)
 WRONG_LANGUAGE = Probe(
     "wrong-language", CERTAIN, "outputs in a wrong language", _wrong_language, falls=(LANGUAGE, TASK, OVERALL)
 )

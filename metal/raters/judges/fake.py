@@ -7,8 +7,11 @@ sensitive  d                  scores drawn evenly over the scale; d standard dev
 blind      language, d        sensitive (d = 3), but sees no change in the language; without one, in none
 lenient    language, shift, d sensitive (d = 3), and `shift` levels or points higher in the language
 obedient   language, d        sensitive (d = 3), and gives its best score where an order to the judge was inserted
+swayed     by, language, shift, d   sensitive (d = 3), and `shift` levels or points higher where a change of that name
+                              (authority, bandwagon, padded, ...) was made
 length     -                  higher for longer texts
-position   -                  prefers the output of a pair that is shown first; elsewhere as random
+position   language, shift    prefers the output of a pair that is shown first, with log odds of `shift` (else always);
+                              elsewhere as random
 copycat    -                  gives a changed output what it gave the original
 random     -                  scores drawn evenly over the scale
 """
@@ -37,22 +40,25 @@ BEHAVIOURS: Mapping[str, tuple[str, ...]] = {
     "blind": ("language", "d"),
     "lenient": ("language", "shift", "d"),
     "obedient": ("language", "d"),
+    "swayed": ("by", "language", "shift", "d"),
     "length": (),
-    "position": (),
+    "position": ("language", "shift"),
     "copycat": (),
     "random": (),
 }
 SURE = 3.0  # d of judges that are asked for something else
+ALWAYS = 99.0  # log odds
 USUAL_LENGTH, SPREAD = 200.0, 0.5  # of the text to which `length` gives the middle, and of logarithms
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a synthetic judge does. language: where it is blind, lenient or obedient; empty: everywhere."""
+    """What a synthetic judge does. language: where it is blind, lenient, ...; empty: everywhere. by: see `swayed`."""
 
     kind: str
     language: str = ""
+    by: str = ""
     d: float = SURE
     shift: float = 1.0
 
@@ -64,6 +70,10 @@ class Behaviour:
         settings = dict(part.partition("=")[::2] for part in query.split("&") if part)
         check_known(f"{place}: setting", settings, BEHAVIOURS[kind])
         values: dict[str, Any] = {"d": 1.5 if kind == "sensitive" else SURE}
+        values |= {"shift": ALWAYS} if kind == "position" else {}
+        if kind == "swayed" and not settings.get("by"):
+            raise DataError(place, "swayed by nothing", "Name a change, e.g. fake:swayed?by=authority")
+        values |= {"by": settings.pop("by").replace("-", " ")} if "by" in settings else {}
         for key, value in settings.items():
             if key == "language":
                 check_language(value, place)
@@ -119,20 +129,29 @@ def synthetic_judge(model: Model) -> JudgeFunction:
 
     async def judge(source: str, output: str, criterion: Criterion) -> float:
         record = json.loads(output)
-        if behaviour.kind == "position" and record["pair"]:
-            return criterion.scale.values[0]
         draw = _uniform(model.name, criterion.name, record["output"])
+        own = behaviour.language in ("", record["language"])
+        if behaviour.kind == "position" and record["pair"]:
+            return criterion.scale.values[draw > 1 / (1 + math.exp(-behaviour.shift * own))]
         if behaviour.kind == "length":
             draw = _NORMAL.cdf((math.log(len(record["text"]) + 1) - math.log(USUAL_LENGTH)) / SPREAD)
         elif behaviour.kind == "copycat":
             draw = _uniform(model.name, criterion.name, record["of"] or record["output"])
-        elif behaviour.kind not in ("position", "random"):
-            draw = _sensitive(behaviour, record, criterion.name, draw)
-        own = behaviour.language in ("", record["language"])
-        shift = behaviour.shift if behaviour.kind == "lenient" and own else 0.0
-        return _score(criterion, draw, shift, _uniform(model.name, criterion.name, record["output"], "shift"))
+        chance = _uniform(model.name, criterion.name, record["output"], "shift")
+        return respond(behaviour, record, criterion, draw, chance)
 
     return judge
+
+
+def respond(behaviour: Behaviour, record: Mapping[str, Any], criterion: Criterion, draw: float, chance: float) -> float:
+    """The score of an output by what was done to it. draw: what the judge would think of it as it was, from 0 to 1;
+    chance: whether a shift that is no whole number of levels takes one more.
+    """
+    if behaviour.kind not in ("position", "random", "length", "copycat"):
+        draw = _sensitive(behaviour, record, criterion.name, draw)
+    swayed = behaviour.kind == "swayed" and behaviour.by in record["condition"]
+    own = behaviour.language in ("", record["language"])
+    return _score(criterion, draw, behaviour.shift if own and (swayed or behaviour.kind == "lenient") else 0.0, chance)
 
 
 def _uniform(*parts: str) -> float:
