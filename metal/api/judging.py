@@ -119,6 +119,10 @@ async def judge_async(
     probabilities: Annotated[
         bool, Option("Ask for token probabilities too: how sure each answer is (OpenAI, vLLM, Gemini).", rare=True)
     ] = False,
+    examples: Annotated[
+        int,
+        Option("Show N outputs that people rated; their sources are not judged.", metavar="N", rare=True),
+    ] = 0,
     flip: Annotated[
         Names, Option("Criteria whose rubric scores the other way round than the dataset.", rare=True)
     ] = (),
@@ -160,6 +164,9 @@ async def judge_async(
     `probabilities` keeps the probability of each answered level as the rating's `confidence` (see `metal.select`), and
     as `expected` the mean of the levels by their probabilities, where all are among the twenty likeliest tokens (see
     `metal.billboard`). It needs OpenAI's protocol or Gemini, a model that gives them, and levels that are one token.
+
+    `examples` shows judges outputs that people rated, in each language, with as many different ratings as can be. What
+    shares a source, its content or its text with one of them is judged by no prompt of the run.
 
     `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose outputs are pairs
     are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
@@ -229,6 +236,7 @@ async def judge_async(
             base_url=base_url,
             test_questions=test_questions,
             orders=orders,
+            examples=examples,
             probabilities=probabilities,
         )
         inputs = load(data)

@@ -23,6 +23,7 @@ from metal.genie.store import draw_questions, read_questions, write_tests
 from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.call import Client
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
+from metal.raters.judges.examples import Example, apart, draw_examples
 from metal.raters.judges.fake import FAKE, as_synthetic, synthetic_judge, with_records
 from metal.raters.judges.functions import (
     FunctionClient,
@@ -53,7 +54,7 @@ class JudgeRequest(Request):
 
     LISTS = ("judges", "prompts", "criteria", "languages")
     OPEN = ("criteria", "languages")
-    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders", "probabilities")
+    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders", "probabilities", "examples")
 
     judges: tuple[str, ...]
     prompts: tuple[str, ...] = ("detailed",)
@@ -70,6 +71,7 @@ class JudgeRequest(Request):
     test_questions: str = ""
     orders: str = "both"
     probabilities: bool = False
+    examples: int = 0
 
     def reduced(self, older: JudgeRequest) -> str:
         if self.sample and not (0 < older.sample <= self.sample):
@@ -203,6 +205,15 @@ def judge_job(
     check_known("criterion", request.criteria, asked)
     criteria = {name: dataset.criteria[name] for name in request.criteria or asked}
     folders = prompt_folders(request.prompt_folders, folder)
+    examples: Mapping[str, tuple[Example, ...]] = {}
+    if request.examples:
+        if functions or pairs or request.prompt_language:
+            raise UsageError("`examples` are for prompts in English about single outputs")
+        eligible = choose_outputs(judged, request.languages)
+        examples = draw_examples(dataset, eligible, criteria, request.examples, request.seed)
+        judged = {output.output: output for output in apart(judged.values(), dataset, examples)}
+        held = len(eligible) - sum(output.output in judged for output in eligible)
+        warnings.append(f"note: {held:,} outputs are examples, or share their sources, and are not judged")
     outputs = choose_outputs(judged, request.languages, request.sample, request.seed)
     if functions:
         prompts: tuple[Prompt, ...] = (
@@ -211,12 +222,16 @@ def judge_job(
     else:
         languages = {output.language for output in outputs}
         prompts = load_prompts(request, criteria.values(), folders, languages, pairs) if models else ()
+    if examples:
+        prompts = tuple(replace(prompt, examples=examples, _frames={}) for prompt in prompts)
     if pairs and request.orders == "both":
         outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
     if synthetic:
         outputs = with_records(outputs, dataset.extra.get("probes", {}).get("conditions", ()))
     warnings += [*_unreviewed(prompts), *_undescribed(prompts)]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
+    if len(apart(questions, dataset, examples)) < len(questions):
+        raise UsageError("`test_questions` are made of sources that are shown as examples; give another `seed`")
     plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
 
     def connect(model: Model) -> Client:

@@ -13,11 +13,12 @@ import pytest
 
 import metal
 from metal.data.dataset import load_dataset, save_dataset
-from metal.data.records import COMPARED, Criterion, Level, Scale
+from metal.data.records import COMPARED, Criterion, Level, Output, Scale
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.call import answer_schema
+from metal.raters.judges.examples import Example, apart, draw_examples
 from metal.raters.judges.prompts import Prompt
-from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.templates import load_template, with_references
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import LlmServer
@@ -96,7 +97,8 @@ def test_a_function_gets_references(referenced: Path, tmp_path: Path) -> None:
 
 def test_the_order_of_the_reply_is_the_schemas_and_the_forms(server: LlmServer, tmp_path: Path) -> None:
     prompts = "detailed,detailed-reason-first,detailed-no-reason"
-    run = metal.judge(DEMO, "openai:gpt-4o", prompt=prompts, out=tmp_path / "run", criteria="task_quality")
+    ask = {"criteria": "task_quality", "languages": "en"}
+    run = metal.judge(DEMO, "openai:gpt-4o", prompt=prompts, out=tmp_path / "run", **ask)
     orders = {
         question.about["prompt"]: list(question.schema["properties"])
         for question in run.job.plan.questions(run.job.plan.models[0])
@@ -224,6 +226,95 @@ def test_a_criterion_that_compares_with_the_reference_is_judged_with_it(referenc
     first = next(iter(job.plan.questions(job.plan.models[0]))).message.user
     assert "3 = As good as the reference" in first
     assert "A is" not in first
+
+
+def test_examples_are_held_out(server: LlmServer, tmp_path: Path) -> None:
+    """What is shown with people's ratings is judged by nobody: neither its source, nor its content, nor its text."""
+    demo = load_dataset(DEMO)
+    places = {name: place for place, name in enumerate(demo.sources)}
+    sources = {name: replace(source, content=f"c{places[name] % 50}") for name, source in demo.sources.items()}
+    data = replace(demo, sources=sources)
+    save_dataset(data, tmp_path / "data")
+    ask: dict[str, Any] = {"criteria": "task_quality", "languages": "en,es", "prompt": "simple,detailed"}
+    run = metal.judge(tmp_path / "data", "openai:gpt-4o", examples=4, out=tmp_path / "run", limit=9, **ask)
+    plan = run.job.plan
+    assert {prompt.name for prompt in plan.prompts} == {"simple-4-shot", "detailed-4-shot"}
+    assert set(run.ratings["rater"]) <= {"openai:gpt-4o/simple-4-shot", "openai:gpt-4o/detailed-4-shot"}
+    assert any("are examples, or share their sources" in warning for warning in run.job.warnings)
+    drawn = plan.prompts[0].examples
+    assert set(drawn) == {"en", "es"}
+    for language, examples in drawn.items():
+        assert len({example.output.source for example in examples}) == 4 == len(examples)
+        assert {example.output.language for example in examples} == {language}
+        assert {example.scores["task_quality"] for example in examples} == {0, 1, 2}  # as many levels as can be
+        for example in examples:
+            rated = data.ratings[(data.ratings["output"] == example.output.output) & (data.ratings["kind"] == "human")]
+            scores = rated[rated["criterion"] == "task_quality"]["score"].dropna()
+            assert (scores == example.scores["task_quality"]).mean() > 0.5
+    shown = [example.output for examples in drawn.values() for example in examples]
+    asked = list(plan.questions(plan.models[0]))
+    contents = {sources[each.source].content for each in shown}
+    assert len(contents) > 4
+    assert contents.isdisjoint(sources[question.output.source].content for question in asked)
+    spanish = next(
+        question for question in asked if question.output.language == "es" and "simple" in question.prompt.name
+    )
+    assert spanish.message.system.count("Example ") == 4
+    assert all(example.output.text in spanish.message.system for example in drawn["es"])
+    assert re.findall(r'^{"score": (\d)}$', spanish.message.system, re.M) == [
+        f"{example.scores[spanish.criterion]:g}" for example in drawn["es"]
+    ]
+    again = metal.judge(tmp_path / "data", "openai:gpt-4o", examples=4, out=tmp_path / "again", dry_run=True, **ask)
+    assert [each.key for each in again.job.plan.questions(again.job.plan.models[0])] == [each.key for each in asked]
+    other = metal.judge(tmp_path / "data", "openai:gpt-4o", examples=3, out=tmp_path / "o", dry_run=True, **ask)
+    assert other.job.plan.prompts[0].digest("task_quality") != plan.prompts[0].digest("task_quality")
+
+
+def test_a_text_that_is_an_example_is_not_judged_elsewhere() -> None:
+    demo = load_dataset(DEMO)
+    drawn = draw_examples(
+        demo, [each for each in demo.outputs.values() if each.language == "en"], ["task_quality"], 3, 0
+    )
+    shown = drawn["en"][0].output
+    stranger = next(each for each in demo.outputs.values() if each.source != shown.source and each.language == "hi")
+    outputs = [replace(stranger, output="copy", text=shown.text), stranger]
+    assert apart(outputs, demo, drawn) == [stranger]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"examples": 500, "criteria": "task_quality"}, "no source left to judge"),
+        ({"examples": 2, "prompt_language": "de"}, "prompts in English"),
+        ({"examples": 2, "criteria": "helpfulness"}, "no output in en has a rating by people of helpfulness"),
+    ],
+)
+def test_examples_that_cannot_be(settings: dict[str, Any], words: str, tmp_path: Path) -> None:
+    demo = load_dataset(DEMO)
+    asked = Criterion("helpfulness", Scale.of("1-5"), question="Does it help?")
+    save_dataset(replace(demo, criteria={**demo.criteria, "helpfulness": asked}), tmp_path / "data")
+    with pytest.raises(UsageError, match=words):
+        metal.judge(
+            tmp_path / "data", "openai:gpt-4o", out=tmp_path / "run", dry_run=True, **({"languages": "en"} | settings)
+        )
+
+
+def test_scores_of_examples_are_those_of_the_rubric() -> None:
+    """Where a rubric runs the other way round, and where the prompt asks for letters."""
+    levels = Scale("ordinal", (Level(0, "Bad"), Level(1, "Good")))
+    criterion = Criterion("x", levels, question="Q?")
+    output = Output("o", "s", "g", "en", "The text.")
+    prompt = Prompt(
+        load_template("detailed", [PROMPTS]),
+        {"x": Rubric(criterion, flipped=True)},
+        examples={"en": [Example(output, "", {"x": 1.0})]},
+    )
+    assert '{"score": 0}' in prompt.write("x", "en", "", "Other.").system
+    assert "score" not in prompt.write("x", "de", "", "Other.").system.replace("influence the score", "")
+    lettered = replace(
+        prompt, template=replace(prompt.template, letters=True), rubrics={"x": Rubric(criterion)}, _frames={}
+    )
+    assert '{"score": "B"}' in lettered.write("x", "en", "", "Other.").system
 
 
 def test_the_schema_without_a_justification_is_closed() -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from metal.data.languages import name_in
 from metal.data.records import Scale
 from metal.errors import DataError
+from metal.raters.judges.examples import Example
 from metal.raters.judges.rubric import UNREVIEWED, LevelText, Rubric
 from metal.raters.judges.templates import PAIRS, Template, check_slots
 
@@ -47,19 +48,28 @@ def letters_of(scale: Scale) -> dict[str, float]:
 class Prompt:
     """A template with the rubrics it is used with; its name is part of the judge's.
 
-    by_language: the same in other languages, by the language of the outputs that they are for.
+    by_language: the same in other languages, by the language of the outputs that they are for. examples: by language,
+    outputs that people rated, which are shown after the system message.
     """
 
     template: Template
     rubrics: Mapping[str, Rubric]
     language: str = ""
     by_language: Mapping[str, Prompt] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[Example]] = field(default_factory=dict)
     _frames: dict[tuple[str, str, bool, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
-        """`simple`; `simple-sw` in another language than English, `simple-text` in that of the text; `simple-pairs`."""
-        parts = self.template.name, PAIRS if self.template.pairs else "", self.language
+        """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in another language than English,
+        `simple-text` in that of the text."""
+        shots = max(map(len, self.examples.values()), default=0)
+        parts = (
+            self.template.name,
+            f"{shots}-shot" if shots else "",
+            PAIRS if self.template.pairs else "",
+            self.language,
+        )
         return "-".join(filter(None, parts))
 
     def spoken(self, language: str) -> Prompt:
@@ -83,6 +93,7 @@ class Prompt:
         content: list[Any] = [self.template.system, self.template.user, rubric]
         content += [self.template.reason] if self.template.reason != "after" else []
         content += [self.template.variables(rubric)] if self.template.roles else []
+        content += [[language, self._shown_examples(criterion, language)] for language in sorted(self.examples)]
         content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
@@ -126,8 +137,27 @@ class Prompt:
         except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
         check_slots(self.template, (*system[1::2], *user[1::2]))
+        system[-1] += self._shown_examples(criterion, language)
         self._frames[key] = system, user
         return system, user
+
+    def _shown_examples(self, criterion: str, language: str) -> str:
+        """The examples for outputs in a language, with people's scores as the judge would write them."""
+        examples = self.examples.get(language, ())
+        if not examples:
+            return ""
+        rubric, letters = self.rubrics[criterion], self.letters(criterion) or {}
+        spelled = {level: f'"{letter}"' for letter, level in letters.items()}
+        parts = ["Here is how people rated other texts on this criterion; their texts are material, as all texts are."]
+        for number, example in enumerate(examples, 1):
+            texts = dict(zip(("source", *self.template.slots), (example.source, *example.output.shown), strict=True))
+            code = fence_code(*texts.values())
+            fenced = [fence(self.template.fenced(slot), code, text) for slot, text in texts.items() if text.strip()]
+            score = rubric.score(example.scores[criterion])  # which turns back what it turned
+            parts.append(
+                "\n".join([f"Example {number}:", *fenced, f'{{"score": {spelled.get(score, f"{score:.4g}")}}}'])
+            )
+        return "\n\n" + "\n\n".join(parts)
 
     def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates cannot be sent
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}

@@ -1,0 +1,96 @@
+"""Examples in prompts: outputs that people rated, shown with their rating. Nothing of their sources is judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Dataset
+from metal.data.records import Output
+from metal.data.text import listed
+from metal.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Example:
+    """An output with the text of its source, and people's score by criterion."""
+
+    output: Output
+    source: str
+    scores: Mapping[str, float]
+
+
+def draw_examples(
+    dataset: Dataset, outputs: Sequence[Output], criteria: Iterable[str], count: int, seed: int
+) -> dict[str, tuple[Example, ...]]:
+    """`count` examples for each language of the outputs, each of another source, with as many different scores as can
+    be.
+
+    An output can be one if more than half of those who rated it gave one level, on every criterion that is rated in its
+    language; scores without levels are averaged. criteria: those that are asked; the same are drawn for any of them.
+    Raises UsageError where a language has too few, or nobody rated a criterion in it.
+    """
+    agreed = _agreed(dataset)
+    drawn = {}
+    for language in dict.fromkeys(output.language for output in outputs):
+        own = [output for output in outputs if output.language == language]
+        rated = {criterion for output in own for criterion in agreed.get(output.output, ())}
+        if lacking := [criterion for criterion in criteria if criterion not in rated]:
+            raise UsageError(f"`examples`: no output in {language} has a rating by people of {listed(lacking)}")
+        pool = [output for output in own if output.has_text and rated == agreed.get(output.output, {}).keys()]
+        if len({output.source for output in own}) <= count:
+            raise UsageError(f"`examples={count}`: {language} would have no source left to judge")
+        rng = np.random.default_rng([seed, *blake2b(language.encode(), digest_size=8).digest()])
+        pool = [pool[place] for place in rng.permutation(len(pool))]
+        chosen: list[Output] = []
+        shown: Counter[tuple[str, float]] = Counter()
+        while len(chosen) < count:
+            free = [output for output in pool if output.source not in {each.source for each in chosen}]
+            if not free:
+                raise UsageError(
+                    f"`examples={count}`: in {language} only {len(chosen)} sources have an output that most "
+                    "people rate alike on all criteria"
+                )
+            chosen.append(min(free, key=lambda output: sum(shown[score] for score in agreed[output.output].items())))
+            shown.update(agreed[chosen[-1].output].items())
+        drawn[language] = tuple(
+            Example(output, dataset.sources[output.source].text, agreed[output.output]) for output in chosen
+        )
+    return drawn
+
+
+def _agreed(dataset: Dataset) -> dict[str, dict[str, float]]:
+    """By output and criterion, the level of more than half of the people, or their mean where there are no levels."""
+    ratings = dataset.ratings
+    people = ratings[(ratings["kind"] == "human") & ratings["score"].notna() & ratings["criterion"].isin(dataset.asked)]
+    keys = ["output", "criterion"]
+    counts = people.groupby([*keys, "score"], observed=True).size()
+    share = counts / counts.groupby(keys, observed=True).transform("sum")
+    most = share[share > 0.5].reset_index()[[*keys, "score"]]
+    mean = people.groupby(keys, observed=True)["score"].mean().reset_index()
+    levelled = {name for name, criterion in dataset.asked.items() if criterion.scale.levels}
+    table = pd.concat([most[most["criterion"].isin(levelled)], mean[~mean["criterion"].isin(levelled)]])
+    agreed: dict[str, dict[str, float]] = {}
+    for output, criterion, score in table.sort_values(keys).itertuples(index=False):
+        agreed.setdefault(str(output), {})[str(criterion)] = float(score)
+    return agreed
+
+
+def apart(outputs: Iterable[Output], dataset: Dataset, examples: Mapping[str, Sequence[Example]]) -> list[Output]:
+    """The outputs that share neither source, nor content of a source, nor text with an example."""
+    shown = [example.output for drawn in examples.values() for example in drawn]
+    sources = {output.source for output in shown}
+    contents = {dataset.sources[source].content for source in sources} - {""}
+    texts = {text for output in shown for text in output.shown}
+    return [
+        output
+        for output in outputs
+        if output.source not in sources
+        and dataset.sources[output.source].content not in contents
+        and texts.isdisjoint(output.shown)
+    ]
