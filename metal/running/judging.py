@@ -23,7 +23,7 @@ from metal.genie.store import draw_questions, read_questions, write_tests
 from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.call import Client
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
-from metal.raters.judges.examples import Example, apart, draw_examples
+from metal.raters.judges.examples import RatedExample, apart, draw_examples
 from metal.raters.judges.fake import FAKE, as_synthetic, synthetic_judge, with_records
 from metal.raters.judges.functions import (
     FunctionClient,
@@ -205,7 +205,7 @@ def judge_job(
     check_known("criterion", request.criteria, asked)
     criteria = {name: dataset.criteria[name] for name in request.criteria or asked}
     folders = prompt_folders(request.prompt_folders, folder)
-    examples: Mapping[str, tuple[Example, ...]] = {}
+    examples: Mapping[str, tuple[RatedExample, ...]] = {}
     if request.examples:
         if functions or pairs or request.prompt_language:
             raise UsageError("`examples` are for prompts in English about single outputs")

@@ -16,7 +16,7 @@ from metal.data.dataset import load_dataset, save_dataset
 from metal.data.records import COMPARED, Criterion, Level, Output, Scale
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.call import answer_schema
-from metal.raters.judges.examples import Example, apart, draw_examples
+from metal.raters.judges.examples import RatedExample, apart, draw_examples
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.templates import load_template, with_references
@@ -307,7 +307,7 @@ def test_scores_of_examples_are_those_of_the_rubric() -> None:
     prompt = Prompt(
         load_template("detailed", [PROMPTS]),
         {"x": Rubric(criterion, flipped=True)},
-        examples={"en": [Example(output, "", {"x": 1.0})]},
+        examples={"en": [RatedExample(output, "", {"x": 1.0})]},
     )
     assert '{"score": 0}' in prompt.write("x", "en", "", "Other.").system
     assert "score" not in prompt.write("x", "de", "", "Other.").system.replace("influence the score", "")

@@ -17,7 +17,7 @@ from metal.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Example:
+class RatedExample:
     """An output with the text of its source, and people's score by criterion."""
 
     output: Output
@@ -27,7 +27,7 @@ class Example:
 
 def draw_examples(
     dataset: Dataset, outputs: Sequence[Output], criteria: Iterable[str], count: int, seed: int
-) -> dict[str, tuple[Example, ...]]:
+) -> dict[str, tuple[RatedExample, ...]]:
     """`count` examples for each language of the outputs, each of another source, with as many different scores as can
     be.
 
@@ -59,7 +59,7 @@ def draw_examples(
             chosen.append(min(free, key=lambda output: sum(shown[score] for score in agreed[output.output].items())))
             shown.update(agreed[chosen[-1].output].items())
         drawn[language] = tuple(
-            Example(output, dataset.sources[output.source].text, agreed[output.output]) for output in chosen
+            RatedExample(output, dataset.sources[output.source].text, agreed[output.output]) for output in chosen
         )
     return drawn
 
@@ -81,7 +81,7 @@ def _agreed(dataset: Dataset) -> dict[str, dict[str, float]]:
     return agreed
 
 
-def apart(outputs: Iterable[Output], dataset: Dataset, examples: Mapping[str, Sequence[Example]]) -> list[Output]:
+def apart(outputs: Iterable[Output], dataset: Dataset, examples: Mapping[str, Sequence[RatedExample]]) -> list[Output]:
     """The outputs that share neither source, nor content of a source, nor text with an example."""
     shown = [example.output for drawn in examples.values() for example in drawn]
     sources = {output.source for output in shown}

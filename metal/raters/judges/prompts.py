@@ -19,7 +19,7 @@ from typing import Any
 from metal.data.languages import name_in
 from metal.data.records import Scale
 from metal.errors import DataError
-from metal.raters.judges.examples import Example
+from metal.raters.judges.examples import RatedExample
 from metal.raters.judges.rubric import UNREVIEWED, LevelText, Rubric
 from metal.raters.judges.templates import PAIRS, Template, check_slots
 
@@ -56,7 +56,7 @@ class Prompt:
     rubrics: Mapping[str, Rubric]
     language: str = ""
     by_language: Mapping[str, Prompt] = field(default_factory=dict)
-    examples: Mapping[str, Sequence[Example]] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[RatedExample]] = field(default_factory=dict)
     _frames: dict[tuple[str, str, bool, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
 
     @property
