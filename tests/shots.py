@@ -24,11 +24,11 @@ SIZES = tuple(product((1, 5, 30), (1, 6, 20)))
 WIDTHS = (1400, 390)
 
 
-def written(folder: Path, languages: int, judges: int) -> Path:
+def written(folder: Path, languages: int, judges: int, sources: int = 40) -> Path:
     """The page of an audit of made ratings."""
     criteria = dict.fromkeys(CRITERIA, LIKERT)
     made = study(
-        sources=40, languages=LANGUAGES[:languages], generators=("g",), judges=JUDGES[:judges], criteria=criteria
+        sources=sources, languages=LANGUAGES[:languages], generators=("g",), judges=JUDGES[:judges], criteria=criteria
     )
     chosen = AuditSettings(resamples=100)
     result = audit(made, chosen)

@@ -189,9 +189,9 @@ def _check_people(shown: list[str]) -> None:
     """What the guide says of the people of PARIKSHA."""
     monitored, ranked, planned = (" ".join(said.split()) for said in shown)
     bangla, hindi, tamil, comments = (monitored.split(f"{name} stands out")[1][:400] for name in _PEOPLE)
-    assert "agrees with 59% of them, they with 69% of each other" in bangla
+    assert "gives the same answer in 59%, they in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla
-    assert "agrees with 66% of them, they with 76% of each other" in hindi
+    assert "gives the same answer in 66%, they in 76%" in hindi
     assert "61% of 1122 were made on another output too, colleagues 23%" in comments
     assert "hallucinations" in tamil
     assert "Llama-3-70B" in ranked

@@ -39,7 +39,7 @@ TRENDS = (
     *("language", "criterion", "judge", "probe", "doses", "outputs", "trend", "trend_low", "trend_high", "p"),
     "undefined",
 )
-ALL_CERTAIN = {"probe": "", "condition": "all certain", "kind": "certain", "what": "most of the certain changes"}
+ALL_CERTAIN = {"probe": "", "condition": "all certain", "kind": "certain", "what": "most changes that spoil a text"}
 _NONE = Share(math.nan, math.nan, math.nan)
 
 

@@ -278,7 +278,8 @@ design.add_command(
     """,
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    made = metal.design_anchors(data, *ratings, **options)
+    with console.progress("planning"):
+        made = metal.design_anchors(data, *ratings, **options)
     warn_at_once(made.warnings)
     if as_json:
         print_json({"needed": made.needed, "drawn": made.table})

@@ -41,7 +41,8 @@ bias.add_command(
     """,
 )
 def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    made = metal.bias_plan(data, *ratings, **options)
+    with console.progress("planning"):
+        made = metal.bias_plan(data, *ratings, **options)
     rows = made.table.to_dict("records")
     if as_json:
         print_json({"written": made.written, "conditions": made.table})

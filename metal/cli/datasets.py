@@ -18,6 +18,7 @@ from metal.cli.printing import print_json, show_table, warn_at_once
 from metal.cli.verb import AS_JSON, FORCE, PATH, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
+from metal.data.text import plural
 from metal.errors import UsageError
 from metal.show.terminal import console
 
@@ -68,13 +69,16 @@ def passages(out: Path, **options: Any) -> None:
     """,
 )
 def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    drawn = metal.sample_labels(data, *ratings, **options)
+    with console.progress("drawing"):
+        drawn = metal.sample_labels(data, *ratings, **options)
     warn_at_once(drawn.warnings)
     if as_json:
         print_json(drawn.table)
         return
     table = drawn.table.rename(columns={"language": ""}).round(3)
-    show_table("Sources that people should rate", table)
+    total, most = drawn.table["drawn"].sum(), drawn.table["sources"].sum()
+    console.say(f"{total:,} of {plural(int(most), 'source')} are drawn for people to rate.", bold=True)
+    show_table("Sources drawn", table)
     where = shlex.quote(str(data))
     console.say(f"Kept in {drawn.file}; metal correct uses it", wrap=False)
     console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)
@@ -123,7 +127,8 @@ def import_(
             click.echo(f"{name:<15}{summary}")
         return
     if options["texts"] and into and not words:  # the dataset's own sources
-        dataset = metal.read(into, **options)
+        with console.progress("reading"):
+            dataset = metal.read(into, **options)
         dataset.save(into, update=True)
         _report(dataset, into)
         return
@@ -146,7 +151,8 @@ def import_(
         if not (out or into):
             out = prompt("Folder to write", default=Path("datasets") / (options["name"] or path.stem), type=PATH)
             check_new(out, force=force)
-    dataset = metal.read(path, format, into=into, **options)
+    with console.progress("reading"):
+        dataset = metal.read(path, format, into=into, **options)
     folder = out or into
     assert folder is not None
     dataset.save(folder, force=force, update=into is not None)
@@ -201,7 +207,9 @@ def _show_reading(dataset: Dataset, more: str = "") -> None:
     examples="metal check datasets/pariksha --labels",
 )
 def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) -> None:
-    result = metal.check(read_and_say(data), *ratings)
+    given = read_and_say(data)
+    with console.progress("checking"):
+        result = metal.check(given, *ratings)
     dataset = result.dataset
     if as_json:
         print_json(result.to_dict())
@@ -255,7 +263,9 @@ def _show_labels(labels: pd.DataFrame) -> None:
 def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:
     out = run_folder(out, data, "-description")
     check_new(out, force=force)
-    result = metal.describe(read_and_say(data), **options)
+    given = read_and_say(data)
+    with console.progress("counting"):
+        result = metal.describe(given, **options)
     warn_at_once(result.warnings)
     result.save(out, force=force)
     if as_json:
@@ -293,7 +303,9 @@ def _say_tied(classes: pd.DataFrame) -> None:
     examples="metal compare datasets/pariksha --generators GPT4o,gpt-4 --languages hi",
 )
 def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    comparison = metal.compare(read_and_say(data), *ratings, **options)
+    given = read_and_say(data)
+    with console.progress("comparing"):
+        comparison = metal.compare(given, *ratings, **options)
     table = comparison.table
     warn_at_once(comparison.warnings)
     if as_json:
@@ -326,6 +338,8 @@ def _mean(row: dict[Any, Any]) -> str:
     examples="metal export datasets/pariksha --to parquet --out pariksha.parquet",
 )
 def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
-    table = metal.export(read_and_say(data), *ratings, **options)
+    given = read_and_say(data)
+    with console.progress("writing"):
+        table = metal.export(given, *ratings, **options)
     warn_at_once(table.attrs["warnings"])
     console.say(f"{len(table):,} ratings in {options['out']}")

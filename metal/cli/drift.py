@@ -51,7 +51,8 @@ def diff(
 ) -> None:
     check_one_way(as_json, as_markdown)
     folder = _folder(out, run, "diff", force)
-    made = metal.diff(run, baseline, **options)
+    with console.progress("comparing"):
+        made = metal.diff(run, baseline, **options)
     made.save(folder, force=True)
     show_run(made, folder, verbose, as_json, as_markdown)
 
@@ -86,7 +87,8 @@ def _gate(
 ) -> None:
     check_one_way(as_json, as_markdown)
     folder = _folder(out, run, "gate", force)
-    made = metal.gate(gate, run)
+    with console.progress("comparing"):
+        made = metal.gate(gate, run)
     made.save(folder, force=True)
     if junit:
         with new_file(junit) as partial:
@@ -101,7 +103,8 @@ def _gate(
     examples="metal gate init datasets/anchors runs/baseline --margin 0.1 --mean-margin 0.1",
 )
 def init(out: Path, **options: Any) -> None:
-    lines = metal.gate_init(out=out, **options)
+    with console.progress("reading"):
+        lines = metal.gate_init(out=out, **options)
     console.say(f"Written: {out}", wrap=False)
     for line in lines:
         console.say(f"too few: {line}")
@@ -117,7 +120,8 @@ def init(out: Path, **options: Any) -> None:
 def watch(as_json: bool, **options: Any) -> None:
     from metal.data.text import figure, plural
 
-    watched = metal.gate_watch(**options)
+    with console.progress("watching"):
+        watched = metal.gate_watch(**options)
     if as_json:
         print_json({"headline": watched.headline, "threshold": watched.threshold, "streams": watched.streams})
     else:

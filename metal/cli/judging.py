@@ -6,7 +6,8 @@ import gc
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,26 +22,45 @@ from metal.show.terminal import console
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
     from metal.data.records import Output
+    from metal.raters.judges.engine import Engine
     from metal.raters.judges.limits import CostEstimate
     from metal.running.asking import Callbacks
 
 ASK = click.Option(["--ask/--yes"], default=None, help="Ask before spending. [default: ask in a terminal]")
 
 
-def callbacks(ask: bool | None = None) -> Callbacks:
+@contextmanager
+def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
     """Notes, estimates and progress on the screen; in a terminal, somebody is asked before anything is paid."""
     from metal.running.asking import Callbacks
     from metal.show.terminal import asking_text
 
     asking = sys.stdin.isatty() if ask is None else ask
-    return Callbacks(
-        say=console.say,
-        estimated=asking_text.show_estimates,
-        confirm=_confirm if asking else lambda estimates: True,
-        watch=asking_text.progress,
-        interrupted=lambda line: print(f"\n{line}", file=sys.stderr),
-        signals=True,
-    )
+    with ExitStack() as bar:  # beside nothing else that is printed
+        bar.enter_context(console.progress("planning"))
+
+        def without_bar(function: Callable[..., Any]) -> Callable[..., Any]:
+            def printing(*given: Any) -> Any:
+                bar.close()
+                return function(*given)
+
+            return printing
+
+        @contextmanager
+        def watch(engine: Engine) -> Iterator[Callable[[], None]]:
+            bar.close()
+            with asking_text.progress(engine) as look:
+                yield look
+            bar.enter_context(console.progress("reading answers"))
+
+        yield Callbacks(
+            say=without_bar(console.say),
+            estimated=without_bar(asking_text.show_estimates),
+            confirm=without_bar(_confirm) if asking else lambda estimates: True,
+            watch=watch,
+            interrupted=without_bar(lambda line: print(f"\n{line}", file=sys.stderr)),
+            signals=True,
+        )
 
 
 def _confirm(estimates: Sequence[CostEstimate]) -> bool:
@@ -116,7 +136,8 @@ def judge(ask: bool | None, **options: Any) -> None:
     gc.disable()  # loading makes objects that stay; enabled again when the run begins
     from metal.show.terminal import asking_text
 
-    run = metal.judge(**options, callbacks=callbacks(ask))
+    with callbacks(ask) as given:
+        run = metal.judge(**options, callbacks=given)
     if run.outcome.dry_run:
         asking_text.show_estimates(run.outcome.estimates, run.outcome.what, first_prompt=True)
         return
@@ -126,7 +147,8 @@ def judge(ask: bool | None, **options: Any) -> None:
 @verb(metal.judge_cancel, short_help="Cancel the open batches of a run.")
 def cancel(run: Path) -> None:
     try:
-        cancelled = metal.judge_cancel(run, callbacks=callbacks())
+        with callbacks() as given:
+            cancelled = metal.judge_cancel(run, callbacks=given)
     except NothingToDo as nothing:
         console.say(str(nothing))
         return
@@ -159,7 +181,8 @@ def _finish_judging(run: Judging) -> None:
 def generate(ask: bool | None, **options: Any) -> None:
     from metal.show.terminal import asking_text
 
-    run = metal.generate(**options, callbacks=callbacks(ask))
+    with callbacks(ask) as given:
+        run = metal.generate(**options, callbacks=given)
     outcome, job = run.outcome, run.job
     if outcome.dry_run:
         asking_text.show_estimates(outcome.estimates, outcome.what, first_prompt=True)

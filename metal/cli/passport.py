@@ -38,7 +38,8 @@ def passport(
     out = out or Path("runs") / f"{run.resolve().name}-passport"
     again = command_of(out) == "passport"
     check_new(out, force=force or again)
-    made = metal.passport(run, *runs, **options)
+    with console.progress("reading"):
+        made = metal.passport(run, *runs, **options)
     if again and not (force or made_from(out, Path(made.data["path"]))):
         raise UsageError(f"{out} is a passport from other data; give another `out`, or `force=True` to replace it")
     made.save(out, force=force or again)

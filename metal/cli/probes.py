@@ -12,7 +12,7 @@ import metal
 from metal.cli.analyses import analysis, read_and_say
 from metal.cli.judging import ASK, callbacks, finish
 from metal.cli.verb import DATASET, verb
-from metal.data.text import count
+from metal.data.text import count, plural
 from metal.show.terminal import console
 
 probe = click.Group("probe", short_help="Say what judges are blind to, without people.")
@@ -28,14 +28,17 @@ probe = click.Group("probe", short_help="Say what judges are blind to, without p
     """,
 )
 def plan(data: Path, **options: Any) -> None:
-    planned = metal.probe_plan(read_and_say(data), **options)
+    given = read_and_say(data)
+    with console.progress("planning"):
+        planned = metal.probe_plan(given, **options)
+    outputs, criteria = len(planned.dataset.outputs), plural(len(planned.dataset.asked), "criterion", "criteria")
+    calls = f"{planned.calls:,} calls for a judge with one prompt"
+    console.say(f"{outputs:,} outputs, changed and as they were, on {criteria}: {calls}.", bold=True)
     table = planned.made.pivot_table(index=["kind", "condition"], columns="language", values="made", sort=False)
     rows = [[condition, kind, *map(count, made)] for (kind, condition), *made in table.itertuples()]
     console.table("Changed outputs", ["changed", "kind", *table.columns], rows)
     for warning in planned.warnings:
         console.say(f"warning: {warning}")
-    outputs, criteria = len(planned.dataset.outputs), len(planned.dataset.asked)
-    console.say(f"{outputs:,} outputs x {criteria} criteria: {planned.calls:,} calls for a judge with one prompt.")
     console.say(f"In {planned.folder}", wrap=False)
     console.say(f"Next: metal judge {planned.folder} -j JUDGE; metal probe report {planned.folder} RUN", wrap=False)
 
@@ -54,7 +57,9 @@ def run(data: Path, ask: bool | None, **options: Any) -> None:
     gc.disable()  # as `metal judge` does: enabled again when the run begins
     from metal.show.terminal import asking_text
 
-    judged = metal.probe_run(read_and_say(data), **options, callbacks=callbacks(ask))
+    given = read_and_say(data)
+    with callbacks(ask) as asked:
+        judged = metal.probe_run(given, **options, callbacks=asked)
     if judged.outcome.dry_run:
         asking_text.show_estimates(judged.outcome.estimates, judged.outcome.what, first_prompt=True)
         return

@@ -94,8 +94,8 @@ def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if not (difference <= -DISAGREES_BY and row["agreement_difference_holm"] < ALPHA):
         return []
     return [
-        f"{DISAGREES} more than they do among themselves: agrees with {_percent(row['agreement'])} of "
-        f"them, they with {_percent(row['colleagues_agreement'])} of each other on the same {row['compared']} ratings "
+        f"{DISAGREES} more than these do with each other: gives the same answer in {_percent(row['agreement'])}, they "
+        f"in {_percent(row['colleagues_agreement'])}, on the same {row['compared']} ratings "
         f"({_figures(row, 'agreement_difference')})"
     ]
 

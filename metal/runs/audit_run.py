@@ -27,7 +27,8 @@ from metal.runs.run import CELL, EXCLUSIONS, Run
 ROWS = 50_000  # outputs of a row group, each with its texts and ratings
 AGAIN = again("audit")
 
-HEAD = (Column("criterion", ""), Column("language", "language", below=lambda row: language_name(row["language"])))
+LANGUAGE = Column("language", "language", lambda code: name(language_name(code)))
+HEAD = (Column("criterion", ""), LANGUAGE)
 JUDGE = Column("judge", "judge")
 Figure = partial(Column, format=figure, interval=True, direction="higher")
 LEVELS = unshown("case", "side", "level", "count")

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.languages import language_name
 from metal.data.text import count, known, name
+from metal.runs.audit_run import LANGUAGE
 from metal.runs.columns import Column, Row, Tables
 from metal.runs.run import Run
-
-LANGUAGE = Column("language", "language", below=lambda row: language_name(row["language"]))
 
 
 def _reasons(row: Row) -> str:

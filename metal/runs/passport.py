@@ -108,7 +108,8 @@ def _not_tested(audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: li
         runs = [run for run in audit.manifest.get("beside", ()) if run["question"] == question]
         asked = {language for run in runs for language in run.get("asked", {}).get(judge, ())}
         if unasked := sorted({language_name(cell["language"]) for cell in cells if cell["language"] not in asked}):
-            yield f"{what} in {listed(unasked)}: no run of metal {question} was given"
+            where = "" if unasked == languages else f" in {listed(unasked)}"
+            yield f"{what}{where}: no run of metal {question} was given"
     if not facts.get("prompt_hash"):
         yield "how it was asked: no prompt is on record, so that no judge can be shown to be this one"
     elif not facts.get("versions"):

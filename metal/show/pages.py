@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from metal.data.escaping import csv_text, environment, policy, source
 from metal.data.text import count, name, printable_sentence
@@ -90,8 +91,13 @@ def document(
 def templates() -> Environment:
     """The environment of all pages, which keeps the templates it has compiled."""
     page_environment = environment("metal.show", _harmless)
-    page_environment.filters |= {"count": count, "name": name}
+    page_environment.filters |= {"count": count, "name": name, "code": _code}
     return page_environment
+
+
+def _code(words: str) -> Markup:
+    """Words as HTML, what stands between backticks as code."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(printable_sentence(words)))))  # noqa: S704
 
 
 def _harmless(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from metal.data.text import UNDEFINED, count, known, listed, name, plural, withi
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, code, spoken
-from metal.show.view import Cell, Paragraph, Remark, TableView
+from metal.show.view import Cell, Paragraph, Remark, Rows, TableView
 
 MOST_COLUMNS = 40  # of a map
 MOST_WARNINGS = 20
@@ -52,6 +52,37 @@ def languages_shown(rows: Sequence[Row], says: Collection[str]) -> list[str]:
     """Languages as columns: those first of which a row says one of these most often, as a terminal shows the first."""
     often = Counter(row["language"] for row in rows if row["says"] in says)
     return sorted({row["language"] for row in rows}, key=lambda language: (-often[language], language_name(language)))
+
+
+def across_languages(
+    run: Run,
+    source: str,
+    title: str,
+    rows: Iterable[Row],
+    keys: Mapping[str, str],
+    cell: Callable[[list[Row]], Cell],
+    languages: Sequence[str] = (),
+    **options: Any,
+) -> TableView:
+    """Rows of the run's table `source` with languages in columns.
+
+    keys: columns that name a row of the view, with their headings; the judge goes where there is only one. cell: of the
+    rows of a language. languages: their order, else by name. options: name, notes and turns, as in `TableView.of`.
+    """
+    rows = list(rows)
+    if len({row["judge"] for row in rows}) <= 1:
+        keys = {key: heading for key, heading in keys.items() if key != "judge"}
+    groups: dict[tuple[str, ...], dict[str, list[Row]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), {}).setdefault(row["language"], []).append(row)
+    languages = languages or sorted({row["language"] for row in rows}, key=language_name)
+    shown: Rows = []
+    for group, by in groups.items():
+        heads = (run.criterion(of) if key == "criterion" else name(of) for key, of in zip(keys, group, strict=True))
+        shown.append((*heads, *(cell(by[language]) if language in by else UNDEFINED for language in languages)))
+    columns = (*keys.values(), *(name(language_name(language)) for language in languages))
+    options = {"turns": len(keys) == 1, **options}
+    return TableView.of(run, source, title, columns, shown, heads=len(keys), **options)
 
 
 def places(where: list[str]) -> str:

@@ -105,12 +105,12 @@ class TableView:
     ) -> Self:
         """Rows of the run's table `source` with every column that its description shows.
 
-        cells, titles: of columns that look otherwise here; a criterion is its short name. without: columns left out.
+        cells, titles: of columns that look otherwise here. without: columns left out.
         band: the column whose even numbers stand on a band. options: name, heads, notes and most, as in `of`.
         """
         columns = [column for column in run.columns(source) if column.shown and column.name not in set(without)]
         headings = [(titles or {}).get(column.name, column.title) for column in columns]
-        special = {"criterion": lambda row: run.short(row["criterion"]), **(cells or {})}
+        special = {"criterion": lambda row: run.criterion(row["criterion"]), **(cells or {})}
 
         def shown(column: Column, row: Row) -> Cell:
             own = special[column.name](row) if column.name in special else Cell(column.text(row), column.ends(row))

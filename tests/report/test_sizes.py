@@ -10,7 +10,7 @@ from metal.data import formats
 from metal.runs.audit_run import AuditRun
 from metal.runs.board_run import BoardRun
 from metal.show.pages import charts
-from tests.report.checks import Visiting, check_accessible, check_charts
+from tests.report.checks import Visiting, check_charts
 from tests.report.conftest import written as written_audit
 from tests.shots import CRITERIA, written
 
@@ -21,12 +21,10 @@ Pages = dict[tuple[int, int], Path]
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """By languages and judges."""
     folder = tmp_path_factory.mktemp("sizes")
-    return {size: written(folder / "{}x{}".format(*size), *size) for size in ((1, 1), (5, 1), (30, 6))}
+    return {size: written(folder / "{}x{}".format(*size), *size, sources=12) for size in ((1, 1), (5, 1), (30, 6))}
 
 
-@pytest.mark.parametrize(
-    ("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark"), ((30, 6), "light")]
-)
+@pytest.mark.parametrize(("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark")])
 def test_no_page_is_wider_than_a_phone(pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting) -> None:
     page = visit(pages[size], folded=True, color_scheme=scheme, viewport={"width": 390, "height": 844}).page
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -50,7 +48,6 @@ def test_many_languages_stand_in_rows(pages: Pages, visit: Visiting) -> None:
     page = visit(pages[30, 6], folded=True, viewport={"width": 1400, "height": 900}).page
     assert page.locator("table.answers").first.locator("tbody tr").count() == 30
     assert page.locator("table.answers").first.bounding_box()["width"] <= 1400
-    check_accessible(visit, pages[5, 1])
 
 
 @pytest.mark.parametrize("kind", ["demo_run", "rich_board"])

@@ -179,8 +179,9 @@ def _kept(row: Row) -> str:
     if known(row["share_kept"]) and row["share_kept"] >= 0:
         return f"keeps {percent(row['share_kept'])}"
     if not known(row["share_kept"]) and row["above_constant"] > 0:
-        return f"{figure(row['above_constant'])} above a constant"
-    return "below a constant"
+        above = figure(row["above_constant"])
+        return f"{'no' if above == '0.00' else above} better than a constant"
+    return "worse than a constant"
 
 
 def _bar(row: Row) -> tuple[float, float, float] | None:

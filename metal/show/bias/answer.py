@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from metal.auditing.conditions import CHANGES
@@ -75,9 +76,10 @@ def cards(run: BiasRun) -> Iterator[Remark]:
     if any(row["by"] == BESIDE for row in rows):
         words = (
             "To tell the judge from its people, let it rate the same contents in each language (a column `content`), "
-            "or have every panel rate some that all share (`metal.design_anchors`)."
+            "or have every panel rate some that all share:"
         )
-        yield Remark("What to do next", words)
+        data = shlex.quote(str(run.data.get("path", "DATASET")))
+        yield Remark("What to do next", words, f"metal design anchors {data}")
 
 
 def _naive(run: BiasRun, rows: Sequence[Row]) -> str:

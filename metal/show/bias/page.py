@@ -15,7 +15,7 @@ from metal.data.text import UNDEFINED, figure, interval, known, listed, name, si
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import closing, languages_shown, reasons
+from metal.show.parts import across_languages, closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
 
 LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
@@ -77,20 +77,16 @@ def charts(run: BiasRun) -> list[Chart]:
 
 def lean_table(run: BiasRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
-    languages = languages_shown(run.records("language_bias"), (LEANS,))
-    rows: Rows = []
-    for (criterion, judge), of in _groups(run).items():
-        by = {row["language"]: row for row in of}
-        cells = (_cell(by.get(language)) for language in languages)
-        rows.append((run.short(criterion), name(judge), *cells))
-    columns = ("", "judge", *(name(language_name(language)) for language in languages))
-    judges = {judge for _, judge in _groups(run)}
+    rows = run.records("language_bias")
+    judges = {row["judge"] for row in rows}
     explained = [*([EXPLAINED] if judges != {PEOPLE} else []), *([OF_PEOPLE] if PEOPLE in judges else [])]
-    if any(row["by"] == BY_PAIRS for row in run.records("language_bias")):
+    if any(row["by"] == BY_PAIRS for row in rows):
         explained = [OF_PAIRS]
-    notes = (*explained, *reasons(run, "language_bias", run.records("language_bias"), "language"))
-    title = "In which languages people lean" if judges == {PEOPLE} else "In which languages it leans"
-    return TableView.of(run, "language_bias", title, columns, rows, name="leans", heads=2, notes=notes)
+    notes = (*explained, *reasons(run, "language_bias", rows, "language"))
+    who = next(iter(judges)) if len(judges) == 1 else ""
+    title = f"In which languages {'people lean' if who == PEOPLE else f'{name(who)} leans' if who else 'judges lean'}"
+    keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, (LEANS,))
+    return across_languages(run, "language_bias", title, rows, keys, _cell, languages, name="leans", notes=notes)
 
 
 def heat_map(run: BiasRun) -> TableView:
@@ -123,9 +119,8 @@ def _shaded(value: float, form: Callable[[Any], str], off: float) -> Cell:
     return Cell(form(value), mark=f"q{min(1 + int(abs(off) * 10), 9)}") if known(value) else Cell(UNDEFINED)
 
 
-def _cell(row: Row | None) -> Cell:
-    if row is None:
-        return Cell(UNDEFINED)
+def _cell(rows: list[Row]) -> Cell:
+    (row,) = rows
     says = f"{LEANS} {signed(row['lean'])}" if row["says"] == LEANS else row["says"]
     ends = interval(row["lean_low"], row["lean_high"], signed)
     leaning = row["says"] == LEANS

@@ -13,9 +13,9 @@ from metal.show import svg
 from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LABEL = 18  # characters of a name that fit left of the drawing
+LABEL = 26  # characters of a name that are drawn
 MOST_ROWS = 60  # more cannot be read in one drawing
-LEFT, STEP = 142.0, 17
+LETTER, STEP = 7.6, 17
 FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 16.0
 MOST_POPULATIONS = 10  # of a panel
 HEIGHT, ROOM, GAP, PANEL_LEFT = 110.0, 166.0, 16.0, 26.0
@@ -136,13 +136,14 @@ def interval_dots(
     if mark:
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
-    axis = Axis.around([*values, *([0.0] if sides else [])], LEFT, svg.WIDTH - (62.0 if group else 16.0))
+    left = 6 + LETTER * max(8, *(min(len(name(row.label)), LABEL) for row in rows))
+    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 16.0))
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     bottom = top + STEP * len(rows)
     parts = [head, *_bands(rows, top, group)]
     if sides:
-        parts.append(arrows(*sides, LEFT, svg.WIDTH, top - 17))
+        parts.append(arrows(*sides, left, svg.WIDTH, top - 17))
     parts += [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
     if sides:
         parts.append(axis.line(0, top, bottom, "floor"))
@@ -155,7 +156,7 @@ def interval_dots(
             series = looks.get(row.look, (0, ""))[0]
             parts.append(axis.estimate(y, within(row.label), row.figures, series, form=form))
         else:
-            parts.append(svg.text(LEFT + 4, y + 4, UNDEFINED, class_="soft"))
+            parts.append(svg.text(left + 4, y + 4, UNDEFINED, class_="soft"))
     return svg.drawing(bottom + 18, *parts)
 
 

@@ -28,7 +28,7 @@ def headline(run: CorrectRun) -> str:
     wrong = f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
     if not saved:
         return f"{wrong}."
-    return f"{wrong}; a label beside the judge is worth {figure(min(saved))} to {figure(max(saved))} labels alone."
+    return f"{wrong}; with it each label by people counts for {figure(min(saved))} to {figure(max(saved))}."
 
 
 def _why_not(run: CorrectRun) -> str:

@@ -93,7 +93,10 @@ def answer_table(run: DesignRun) -> TableView:
         hours = f"{rounded(row['hours'])} hours" if known(row["hours"]) else ""
         items = Cell(f"{count(row['items_needed'])} items", f"{count(row['items_now'])} now")
         rows.append([name(aim, 200), items, f"x {plural(int(row['raters']), 'person', 'people')}", hours, price])
-    columns = ("what for", "items", "people", "hours", "price")
+    columns: tuple[str, ...] = ("what for", "items", "people", "hours", "price")
+    filled = [place for place in range(len(columns)) if place < 3 or any(row[place] for row in rows)]
+    rows = [[row[place] for place in filled] for row in rows]
+    columns = tuple(columns[place] for place in filled)
     return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True)
 
 

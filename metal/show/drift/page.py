@@ -7,12 +7,12 @@ from typing import Any
 
 from metal.auditing.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, interval, known, name, signed, slug, within
+from metal.data.text import count, interval, known, name, signed, slug, within
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import closing, languages_shown, reasons
-from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+from metal.show.parts import across_languages, closing, languages_shown, reasons
+from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 LOOKS = {
     WORSE: (5, "worse"),
@@ -51,32 +51,26 @@ def charts(run: DiffRun) -> list[Chart]:
             for row in rows
         ]
         worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
-        alt = (
-            f"Change of agreement with people of {within(judge)} in {len(rows)} languages; lowest in "
-            f"{language_name(worst['language'])}, {signed(worst['difference'])}."
-        )
+        lowest = f"owest in {language_name(worst['language'])}, {signed(worst['difference'])}."
+        alt = f"Change of agreement with people of {within(judge)} in {len(rows)} languages; l{lowest}"
         title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
         key = f"change_{slug(criterion)}_{slug(judge)}"
         more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": signed}
-        drawn.append(dots_chart(key, title, alt, dots, LOOKS, sides=("worse", "better"), **more))
+        finding = f"L{lowest}"
+        drawn.append(dots_chart(key, title, alt, dots, LOOKS, sides=("worse", "better"), finding=finding, **more))
     return drawn
 
 
 def says_table(run: DiffRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
-    languages = languages_shown(run.records("drift"), FAILED)
-    rows: Rows = []
-    for (criterion, judge), of in _groups(run).items():
-        by = {row["language"]: row for row in of}
-        rows.append((run.short(criterion), name(judge), *(_cell(by.get(language)) for language in languages)))
-    columns = ("", "judge", *(name(language_name(language)) for language in languages))
-    notes = (EXPLAINED, *reasons(run, "drift", run.records("drift"), "language"))
-    return TableView.of(run, "drift", "Is it what it was?", columns, rows, name="says", heads=2, notes=notes)
+    rows = run.records("drift")
+    notes = (EXPLAINED, *reasons(run, "drift", rows, "language"))
+    keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, FAILED)
+    return across_languages(run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes)
 
 
-def _cell(row: Row | None) -> Cell:
-    if row is None:
-        return Cell(UNDEFINED)
+def _cell(rows: list[Row]) -> Cell:
+    (row,) = rows
     ends = interval(row["difference_low"], row["difference_high"], signed)
     needs = [f"{count(row['outputs'])} of about {count(row['needed'])}"] if known(row["needed"]) else []
     below = "\n".join([f"{signed(row['difference'])} {ends}".strip(), *needs])

@@ -22,9 +22,10 @@ def tables(run: LabelsRun) -> list[TableView]:
     """The one table."""
     rows = run.records("labels")
     notes = (EXPLAINED, *reasons(run, "labels", rows, "judge"))
-    without = () if "pay" in run.manifest["settings"].get("prices", {}) else ("usd",)
-    title = "Labels for corrected means"
-    return [TableView.of_figures(run, "labels", title, rows, without=without, heads=3, notes=notes, most=MOST_ROWS)]
+    without = [] if "pay" in run.manifest["settings"].get("prices", {}) else ["usd"]
+    alone = [head for head in ("criterion", "judge") if len({row[head] for row in rows}) == 1]  # the headline names it
+    options: dict[str, Any] = {"without": (*without, *alone), "heads": 3 - len(alone), "notes": notes}
+    return [TableView.of_figures(run, "labels", "Labels for corrected means", rows, most=MOST_ROWS, **options)]
 
 
 def content(run: LabelsRun) -> dict[str, Any]:

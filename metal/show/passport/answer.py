@@ -52,7 +52,8 @@ def cards(run: PassportRun) -> Iterator[Remark]:
         yield Remark("Allowed, but beware", words)
     gaps = [printable(row["what"]) for row in run.records("not_tested", judge=best)]
     if gaps:
-        yield Remark(f"Not tested: {within(best)}" if len(run.judge_names) > 1 else "Not tested", "; ".join(gaps) + ".")
+        title = f"Not tested: {within(best)}" if len(run.judge_names) > 1 else "Not tested"
+        yield Remark(title, " ".join(f"{gap[:1].upper()}{gap[1:]}." for gap in gaps))
     model = next(row["model"] for row in run.records("judges", judge=best))
     if model.partition(":")[0] in provider_names():
         command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, interval, known, name, percent
+from metal.data.text import interval, known, name, percent
 from metal.runs.columns import Row
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
 from metal.show.audit.judges import FURTHER
-from metal.show.parts import closing
-from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+from metal.show.parts import across_languages, closing
+from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
     "Alone: as good as a person. Beside people: informative, with scores corrected by people. Below: what it keeps of "
-    "what a person knows, with its 95% interval; where that is not above 0, its scores are of use only so."
+    "what a person knows; where that is not above 0, its scores are of use only so; 95% intervals."
 )
 
 
@@ -27,47 +27,39 @@ def charts(run: PassportRun) -> list[Chart]:
     return []
 
 
-def uses_table(run: PassportRun, most: int = MOST_JUDGES) -> TableView:
+def uses_table(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
     """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used nowhere left out.
 
-    most: judges. Of one judge, whose name is the title's, rows and columns may change places.
+    most: judges. ends: with intervals. Of one judge, whose name is the title's, rows and columns may change places.
     """
     rows = run.records("uses")
     used = [judge for judge in run.judge_names if any(row["use"] in (ALONE, BESIDE) for row in _of(rows, judge))]
     used = used[:most] or run.judge_names[:1]
-    several = len(used) > 1
-    languages = sorted({row["language"] for row in rows}, key=language_name)
-    shown: Rows = []
-    for judge in used:
-        by_criterion: dict[str, dict[str, Row]] = {}
-        for row in _of(rows, judge):
-            by_criterion.setdefault(row["criterion"], {})[row["language"]] = row
-        for criterion, by_language in by_criterion.items():
-            cells = (_cell(by_language.get(language)) for language in languages)
-            shown.append((*([name(judge)] if several else ()), run.criterion(criterion), *cells))
     notes = [EXPLAINED]
     if left := len(run.judge_names) - len(used):
         notes.append(f"{left} of {len(run.judge_names)} judges are not in this table; all figures are in the passport.")
-    columns = (*(["judge"] if several else ()), "", *(name(language_name(language)) for language in languages))
-    title = "What they may be used for" if several else f"What {name(used[0])} may be used for"
-    return TableView.of(
-        run, "uses", title, columns, shown, name="allowed", heads=1 + several, notes=notes, turns=not several
-    )
+    title = "What they may be used for" if len(used) > 1 else f"What {name(used[0])} may be used for"
+    allowed = (row for judge in used for row in _of(rows, judge))
+    keys = {"judge": "judge", "criterion": ""}
+    return across_languages(run, "uses", title, allowed, keys, partial(_cell, ends), name="allowed", notes=notes)
 
 
 def brief(run: PassportRun) -> Iterator[TableView]:
     """What the judge that may be used most may be used for."""
-    yield uses_table(run, 1)
+    yield uses_table(run, 1, ends=False)
 
 
 def _of(rows: Sequence[Row], judge: str) -> list[Row]:
     return [row for row in rows if row["judge"] == judge]
 
 
-def _cell(row: Row | None) -> Cell:
-    if row is None or row["use"] not in (ALONE, BESIDE):
-        return Cell(UNDEFINED if row is None else row["use"])
-    kept = f"{percent(row['share_kept'])} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
+def _cell(ends: bool, rows: list[Row]) -> Cell:
+    (row,) = rows
+    if row["use"] not in (ALONE, BESIDE):
+        return Cell(row["use"])
+    kept = f"keeps {percent(row['share_kept'])}"
+    if ends:
+        kept = f"{kept} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
         kept = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
     return Cell(row["use"], kept if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")

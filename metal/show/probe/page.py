@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from metal.auditing.conditions import FALLS, STAYS
@@ -13,8 +15,8 @@ from metal.data.text import UNDEFINED, figure, known, name, signed, slug, within
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import closing, languages_shown, reasons
-from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+from metal.show.parts import across_languages, closing, criterion_in_words, languages_shown, reasons
+from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 LOOKS = {BLIND: (5, BLIND), NOT_BLIND: (0, NOT_BLIND), SHOWN: (7, SHOWN), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
@@ -41,7 +43,9 @@ def charts(run: ProbeRun) -> list[Chart]:
         alt = f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind: {blind or 'none'}."
         key = f"a_{slug(language)}_{slug(criterion)}_{slug(judge)}"
         chance = (0.5, "chance")
-        drawn.append(dots_chart(key, title, alt, dots, LOOKS, value="A", label="changed", source="probes", mark=chance))
+        finding = f"{within(judge)} is blind to {blind}." if blind else "No blindness is shown."
+        more: dict[str, Any] = {"value": "A", "label": "changed", "source": "probes", "finding": finding}
+        drawn.append(dots_chart(key, title, alt, dots, LOOKS, mark=chance, **more))
     return drawn
 
 
@@ -52,25 +56,15 @@ def blind_table(run: ProbeRun) -> TableView:
     records = [row for row in run.records("probes") if (row["kind"], row["expected"]) not in aside]
     languages = languages_shown(records, AGAINST)
     together = ALL_CERTAIN["what"]
-    groups: dict[tuple[str, str], dict[str, list[Row]]] = {}
-    for row in records:
-        groups.setdefault((row["judge"], row["what"]), {}).setdefault(row["language"], []).append(row)
-    ordered = sorted(groups.items(), key=lambda group: (group[0][0], group[0][1] != together, -_said(group[1])))
-    judges = len({judge for judge, _ in groups}) > 1
-    rows: Rows = [
-        (*([name(judge)] if judges else []), what, *(_cell(run, by.get(language, ())) for language in languages))
-        for (judge, what), by in ordered
-    ]
-    heads = ("judge", "changed") if judges else ("changed",)
-    columns = (*heads, *(name(language_name(language)) for language in languages))
-    notes = (EXPLAINED, *reasons(run, "probes", records, "language"))
-    title = "What each judge does not see"
-    return TableView.of(run, "probes", title, columns, rows, name="blind", heads=len(heads), notes=notes)
-
-
-def _said(by: dict[str, list[Row]]) -> int:
-    """In how many languages something is said against the judge."""
-    return sum(any(row["says"] in AGAINST for row in rows) for rows in by.values())
+    against = {(row["judge"], row["what"], row["language"]) for row in records if row["says"] in AGAINST}
+    often = Counter((judge, what) for judge, what, _ in against)  # in how many languages
+    records.sort(key=lambda row: (row["judge"], row["what"] != together, -often[row["judge"], row["what"]]))
+    criteria = dict.fromkeys(row["criterion"] for row in records)
+    named = "; ".join(f"{run.short(criterion)}: {criterion_in_words(run, criterion)}" for criterion in criteria)
+    notes = (f"{EXPLAINED} {named}.", *reasons(run, "probes", records, "language"))
+    keys, cell = {"judge": "judge", "what": "changed"}, partial(_cell, run)
+    options: dict[str, Any] = {"name": "blind", "notes": notes, "turns": False}
+    return across_languages(run, "probes", "What judges do not see", records, keys, cell, languages, **options)
 
 
 def _cell(run: ProbeRun, rows: Sequence[Row]) -> Cell:
@@ -80,10 +74,10 @@ def _cell(run: ProbeRun, rows: Sequence[Row]) -> Cell:
         return Cell(UNDEFINED)
     falls = usable[0]["expected"] == FALLS
     worst = min(usable, key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(run, row)))
-    value, short = figure(worst["a"]) if falls else signed(worst["change"]), run.short(worst["criterion"])
+    value, of = figure(worst["a"]) if falls else signed(worst["change"]), run.short(worst["criterion"])
     if worst["says"] in AGAINST:
-        return Cell(worst["says"], f"{value} {short}", "strong")
-    return Cell(value, short)
+        return Cell(worst["says"], f"{value} {of}", "strong")
+    return Cell(value, of)
 
 
 def _moved(run: ProbeRun, row: Row) -> float:

@@ -33,7 +33,7 @@ def definitions(run: ProbeRun) -> list[Definition]:
         "Certain, graded, invariant, bait": "A change that anybody sees who reads the language; one that counts only "
         "where people who rated the changed outputs were shown to notice it (their A surely above 0.5); one that must "
         "change nothing; one that must not raise a score.",
-        "Most of the certain changes": "All pairs of an output and a certain change, taken together.",
+        "Most changes that spoil a text": "All pairs of an output and a certain change, taken together.",
         "Selectivity": "A on this criterion less the mean A on criteria that the change leaves alone.",
         "To the best score": "Share of pairs in which the changed output gets the best score, and the clean one not.",
         "Could fall": "The share of clean outputs that do not have the worst score already.",

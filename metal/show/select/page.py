@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from metal.data.text import known, name
+from metal.auditing.selecting import ALONE, PART
+from metal.data.text import known, percent
+from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
-from metal.show.parts import closing, reasons
-from metal.show.view import Chart, Screen, Section, TableView
+from metal.show.parts import across_languages, closing, reasons
+from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 MOST_ROWS = 100
-TITLE = "How much each judge may answer"
+EXPLAINED = "Alone, in part: the share of outputs that the judge may answer, and how often it surely agrees there."
 
 
 def charts(run: SelectRun) -> list[Chart]:
@@ -19,38 +21,43 @@ def charts(run: SelectRun) -> list[Chart]:
     return []
 
 
-def _selection(run: SelectRun, *without: str, **options: Any) -> TableView:
+def alone_table(run: SelectRun) -> TableView:
+    """Criteria and judges in rows, languages in columns: how much the judge may answer."""
     rows = run.records("selection")
-    notes = reasons(run, "selection", rows, "judge")
-    free = tuple(column for column in ("cost", "cost_people") if not any(known(row[column]) for row in rows))
-    return TableView.of_figures(
-        run, "selection", TITLE, rows, without=(*without, *free), heads=3, notes=notes, most=MOST_ROWS, **options
-    )
+    notes = (EXPLAINED, *reasons(run, "selection", rows, "judge"))
+    keys = {"criterion": "", "judge": "judge"}
+    return across_languages(run, "selection", "What judges may answer", rows, keys, _cell, name="alone", notes=notes)
+
+
+def _cell(rows: list[Row]) -> Cell:
+    (row,) = rows
+    if row["says"] not in (ALONE, PART):
+        return Cell(row["says"])
+    below = f"{percent(row['coverage'])}, agrees in {percent(row['at_least'])}"
+    return Cell(row["says"], below, "strong")
 
 
 def tables(run: SelectRun) -> list[TableView]:
     """Every table of the page, in its order."""
-    rows, curve = run.records("calibration"), run.records("curve")
+    selection, rows, curve = (run.records(table) for table in ("selection", "calibration", "curve"))
+    free = [column for column in ("cost", "cost_people") if not any(known(row[column]) for row in selection)]
+    options: dict[str, Any] = {"heads": 3, "most": MOST_ROWS}
+    title = "How much each judge may answer"
+    shown = [alone_table(run), TableView.of_figures(run, "selection", title, selection, without=free, **options)]
     notes = reasons(run, "calibration", rows, "judge")
     title = "Whether confidence can be believed"
-    shown = [_selection(run)]
-    shown.append(TableView.of_figures(run, "calibration", title, rows, heads=3, notes=notes, most=MOST_ROWS))
+    shown.append(TableView.of_figures(run, "calibration", title, rows, notes=notes, **options))
     if curve:
         title = "Reliability: how often answers of a confidence agree with people"
         shown.append(TableView.of_figures(run, "curve", title, curve, heads=4, most=MOST_ROWS))
     return shown
 
 
-def brief(run: SelectRun) -> Iterator[TableView]:
-    """What each judge may answer."""
-    cells = {"language": lambda row: name(row["language"])}
-    yield _selection(run, "agreement", "by", "cost_people", "confidence", "decided", cells=cells)
-
-
 def content(run: SelectRun) -> dict[str, Any]:
     """What the template shows."""
-    first, *rest = tables(run)
-    return {"answer": first, "sections": [Section("calibration", "Confidence", tables=tuple(rest))]}
+    first, figures, *rest = tables(run)
+    parts = (("figures", "All figures", (figures,)), ("calibration", "Confidence", tuple(rest)))
+    return {"answer": first, "sections": [Section(*part[:2], tables=part[2]) for part in parts]}
 
 
 def screen(run: SelectRun, by: Sequence[str] = ()) -> Screen:

@@ -237,10 +237,12 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
     beside = min(max(widths[keep:], default=0), NAME_WIDTH)
     if sum(widths) + GAP * (len(widths) - 1) <= width:
         return widths
-    names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
+    words = [" ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)]
+    longest = [max([LEAST_NAME, *map(cell_len, of)]) for of in words]
+    names = [min(*three, NAME_WIDTH) for three in zip(longest, widths, strict=False)]
     if sum(names) + GAP * keep + beside > width:
-        longest = max(LEAST_NAME, (width - beside) // keep - GAP)
-        names = [min(wide, longest) for wide in names]
+        most = max(LEAST_NAME, (width - beside) // keep - GAP)
+        names = [min(wide, most) for wide in names]
     left = max(width - sum(names) - GAP * keep, LEAST_NAME)
     return [*names, *(min(wide, left) for wide in widths[keep:])]
 
@@ -254,7 +256,9 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`."""
+    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. As long as nobody
+    has said how much there is to do, it shows the time that has passed.
+    """
     if not sys.stderr.isatty():
         yield lambda name, done, total: None
         return
@@ -267,15 +271,23 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
         Task,
         TaskProgressColumn,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
-    class Rate(ProgressColumn):
+    class Numbers(ProgressColumn):
+        """Done of all, rate and remaining time; the time that has passed where it is not known how much there is."""
+
+        known = (MofNCompleteColumn().render, lambda task: TaskProgressColumn.render_speed(task.speed))
+        remaining, elapsed = TimeRemainingColumn().render, TimeElapsedColumn().render
+
         def render(self, task: Task) -> Text:
-            return TaskProgressColumn.render_speed(task.speed)
+            if task.total is None:
+                return self.elapsed(task)
+            return Text(" ").join(part(task) for part in (*self.known, self.remaining))
 
-    shown = TextColumn("{task.description}", markup=False)
-    parts = (shown, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    parts = (TextColumn("{task.description}", markup=False), BarColumn(), Numbers())
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda name, done, total: bar.update(
