@@ -47,7 +47,11 @@ def _dataset() -> list[Words]:
     return [sample, ["generate", data, "--model", model], ["annotate", "export", data]]
 
 
-HAVE = {"ratings": _ratings, "judge": _judge, "dataset": _dataset}
+HAVE = {
+    "ratings": ("people and judges have rated: read the table and audit it", _ratings),
+    "judge": ("people have rated: let a judge rate the same, and audit it", _judge),
+    "dataset": ("nothing is rated yet: choose passages, have summaries written, hand them to people", _dataset),
+}
 
 
 @click.command(cls=Verb)
@@ -56,7 +60,10 @@ def init(yes: bool) -> None:
     """Begin: say what you have (ratings of people, a judge to audit, a dataset to build), and see and run the commands
     that come next.
     """
-    commands = HAVE[_ask("What do you have, or want to build", type=click.Choice(list(HAVE)), default="ratings")]()
+    for name, (means, _) in HAVE.items():
+        console.say(f"{name:9}{means}")
+    _, ask = HAVE[_ask("What do you begin with?", type=click.Choice(list(HAVE)), default="ratings")]
+    commands = ask()
     for words in commands:
         console.say(shlex.join(["metal", *words]), wrap=False)
     if not (yes or _ask("Run them", type=bool, default=True)):

@@ -99,7 +99,7 @@ def test_a_guesser_disagrees_more_than_colleagues_do() -> None:
     guesses = np.random.default_rng(9).integers(0, 5, 120).tolist()
     found = rows(made(crowd()[1] | {"guess": guesses}))
     assert [reason.split(":")[0] for reason in stands_out(found["guess"])] == [
-        "disagrees with colleagues more than they do among themselves"
+        "disagrees with colleagues more than these do with each other"
     ]
     assert all(not stands_out(found[f"A{number}"]) for number in range(4))
     assert found["guess"]["dawid_skene"] < 0.35 < min(found[f"A{number}"]["dawid_skene"] for number in range(4))

@@ -279,13 +279,13 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
     class Numbers(ProgressColumn):
         """Done of all, rate and remaining time; the time that has passed where it is not known how much there is."""
 
-        known = (MofNCompleteColumn().render, lambda task: TaskProgressColumn.render_speed(task.speed))
+        counted = (MofNCompleteColumn().render, lambda task: TaskProgressColumn.render_speed(task.speed))
         remaining, elapsed = TimeRemainingColumn().render, TimeElapsedColumn().render
 
         def render(self, task: Task) -> Text:
             if task.total is None:
                 return self.elapsed(task)
-            return Text(" ").join(part(task) for part in (*self.known, self.remaining))
+            return Text(" ").join(part(task) for part in (*self.counted, self.remaining))
 
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), Numbers())
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
