@@ -33,8 +33,9 @@ check: .venv/ready  ## lint and types
 	$(BIN)/ruff format --check metal tests examples
 	$(BIN)/mypy
 
+# Three processes for two cores: many tests wait for a browser, a cluster or a server of theirs.
 test: check  ## lint, types and the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The site's own pages, then those that METAL makes: the gallery's page has the commands.
 docs: .venv/ready  ## the documents as a site, in site/
