@@ -38,6 +38,7 @@ from metal.stats.bootstrap import SourceBootstrap
 
 FEW_SOURCES = 30
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
+FAULTS = ("other-scale", "far-levels", "alike-names")  # findings that make every figure wrong: warned of first
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
     *("scores", "picked", "by_class", "confusion", "by_certainty", "pairs", "strengths"),
@@ -177,18 +178,22 @@ def _result(
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))
     people = sorted({person for cell in audited for person in cell.people})
+    findings = sorted(lint(dataset), key=lambda finding: finding.code not in FAULTS)
+    faults = sum(finding.code in FAULTS for finding in findings)
+    messages = [finding.message for finding in findings]
     return AuditTables(
         judges=tuple(judges),
         compared=(*people, *judges),
         tables=tables,
         disagreements=disagreements(of_classes, items),
         warnings=(
+            *messages[:faults],
             *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),
             *_departures(of_classes),
             *_doubtful(of_classes),
             *_few_sources(tables["verdicts"]),
-            *(finding.message for finding in lint(dataset)),
+            *messages[faults:],
         ),
         signature=signature(data, settings),
     )

@@ -172,9 +172,8 @@ def analysis(
         with console.progress("drawing"):
             run.save(out, force=force or again)
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
-            console.say(
-                f"{data} cannot be written, or changed meanwhile: this version and its ensembles are in {out} only"
-            )
+            why = "cannot be written, or changed meanwhile" if isinstance(given, Path) else "has no history"
+            console.say(f"{data} {why}: this version and its ensembles are in {out} only")
         show_run(run, out, verbose, as_json, as_markdown, by, about(run), files)
 
     return command

@@ -162,6 +162,9 @@ def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
     assert "-999 (1 time), -1 (1 time), 33 (1 time) among scores from 1 to 5" in messages["far-levels"]
     assert "every output is its own source" in messages["own-sources"]
     assert "far-levels" not in {f.code for f in lint(read(tmp_path, HEAD + rows, missing="-1,-999,33"))}
+    first, *others = metal.audit(read(tmp_path, HEAD + rows + rows.replace(",x,", ",gpt-4,")), resamples=100).warnings
+    assert "-999 (2 times)" in first  # before what makes intervals a little too narrow
+    assert any("fewer than 30 sources" in warning for warning in others)
 
 
 def test_a_criterion_that_is_good_where_all_others_are_bad() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import math
@@ -72,16 +73,18 @@ def plain_text(value: Any) -> str:
 
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
-    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as JSON text;
-    nothing for any other value.
+    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as text in JSON
+    or as Python prints it (pandas in CSV); nothing for any other value.
 
     >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
     [('user', 'Hi'), ('assistant', 'Yo')]
+    >>> turns_of("[{'role': 'user', 'content': 'Hi'}]")
+    [('user', 'Hi')]
     """
     if isinstance(value, str) and value.lstrip().startswith(("[{", "[ {")):
         try:
-            value = parse_json(value)
-        except json.JSONDecodeError:
+            value = ast.literal_eval(value) if "{'" in value[:4] else parse_json(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
             return []
     if isinstance(value, np.ndarray):
         value = value.tolist()
