@@ -73,8 +73,8 @@ def plain_text(value: Any) -> str:
 
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
-    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as text in JSON
-    or as Python prints it (pandas in CSV); nothing for any other value.
+    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as text: JSON
+    or what Python prints (pandas in CSV); nothing for any other value.
 
     >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
     [('user', 'Hi'), ('assistant', 'Yo')]
