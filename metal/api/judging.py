@@ -30,7 +30,7 @@ from metal.api.options import (
     names,
     synchronous,
 )
-from metal.api.read import NOWHERE, Inputs, load
+from metal.api.read import Inputs, load
 from metal.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
@@ -240,8 +240,7 @@ async def judge_async(
             probabilities=probabilities,
         )
         inputs = load(data)
-        shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name
-        run = Path(out) if out else Path("runs") / f"{shown}-{next(iter(functions), 'judges')}"
+        run = Path(out) if out else Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
         if pairs:
             inputs = _of_pairs(inputs, pairs, seed, None if dry_run else run.with_name(f"{run.name}-pairs"))
     if batch and engine not in (None, "batch"):
@@ -251,8 +250,7 @@ async def judge_async(
         raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
     if not wait and chosen != "batch":
         raise UsageError("`wait=False` is of batches; add `batch=True`")
-    folder = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)
-    job = judge_job(request, folder, inputs.dataset, concurrency=concurrency, functions=functions)
+    job = judge_job(request, inputs.path, inputs.dataset, concurrency=concurrency, functions=functions)
     if require is not None:
         check_allowed(job, Path(require))
     callbacks = callbacks or default_callbacks()

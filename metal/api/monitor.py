@@ -60,6 +60,7 @@ def monitor(
     Returns what is known of the raters: tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
     from metal.api.monitor_result import Monitor
+    from metal.auditing.check import lint
     from metal.building.store import read_compared, read_rounds
     from metal.data.dataset import people_named
     from metal.data.pairs import one_item_per_pair
@@ -100,7 +101,8 @@ def monitor(
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
     signed = monitor_signature(dataset.identity, tests.digest, settings)
     manifest = inputs.manifest("monitor", dataset, settings, people, signed).to_dict()
-    noted = monitor_warnings(dataset, tests, monitoring, people)
+    places = [finding.message for finding in lint(dataset) if finding.code == "places-in-lists"]
+    noted = (*places, *monitor_warnings(dataset, tests, monitoring, people))
     return Monitor(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, noted)
 
 

@@ -26,7 +26,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
-from metal.api.read import NOWHERE, load
+from metal.api.read import load
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ def probe_plan(
         per_language=per_language,
         seed=seed,
     )
-    shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name
-    folder = Path(out) if out else Path("datasets") / f"{shown}-probes"
+    folder = Path(out) if out else Path("datasets") / f"{inputs.name}-probes"
     dataset = replace(planned.dataset, folder=folder)
     dataset.save(folder, force=force)
     return ProbePlan(dataset, folder, planned.made, planned.warnings)
@@ -140,8 +139,7 @@ def probe_run(
     from metal.data.dataset import load_dataset
 
     inputs = load(data)
-    shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name
-    place = Path(folder) if folder else Path("datasets") / f"{shown}-probes"
+    place = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
     asked: dict[str, Any] = {"probes": probes, "criteria": criteria, "languages": languages, "aspects": aspects}
     asked |= {"per_language": per_language, "seed": seed}
     with tempfile.TemporaryDirectory() as temporary:

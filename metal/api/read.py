@@ -262,6 +262,16 @@ class Inputs:
     digest: str = ""
     origin: Path | None = None
 
+    @property
+    def path(self) -> Path:
+        """The dataset folder, or the file or release that the data were read from; of others the name alone."""
+        return self.folder if self.folder != NOWHERE else self.origin or Path(self.dataset.card.name)
+
+    @property
+    def name(self) -> str:
+        """What run folders are called after."""
+        return self.dataset.card.name if self.folder == NOWHERE else self.folder.resolve().name
+
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset without people who fail the test questions by the model, and a warning for each of them."""
         from metal.genie.exclusion import without_noisy
@@ -275,8 +285,7 @@ class Inputs:
         """run.toml of a run over these data. dataset: what is left of them."""
         from metal.runs.parts import manifest
 
-        shown = self.folder if self.folder != NOWHERE else self.origin or Path(self.dataset.card.name)
-        return manifest(command, dataset, [shown, *self.runs], settings, raters, signature, self.digest)
+        return manifest(command, dataset, [self.path, *self.runs], settings, raters, signature, self.digest)
 
 
 def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:

@@ -78,13 +78,12 @@ def score(
     inputs = load(as_dataset(data) if into else data)  # a dataset is written without what was submitted to it
     if into and inputs.folder == NOWHERE:
         raise UsageError("`into` writes into a dataset folder; these data have none")
-    shown = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)
-    run = Path(out) if out else Path("runs") / f"{shown.resolve().name}-scores"
+    run = Path(out) if out else Path("runs") / f"{inputs.name}-scores"
     dataset = with_metric_score(inputs.dataset)
     place: scoring.Place = (
-        scoring.DatasetFolder(shown, dataset, force=force)
+        scoring.DatasetFolder(inputs.path, dataset, force=force)
         if into
-        else scoring.RunFolder(run, dataset, shown, force=force)
+        else scoring.RunFolder(run, dataset, inputs.path, force=force)
     )
     if from_file:
         path = Path(from_file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import signal
 import sys
 from collections import Counter
@@ -165,7 +166,7 @@ def _finish_judging(run: Judging) -> None:
         console.say(f"The run is complete, nothing was asked. To add a judge: {add}", wrap=False)
     asking_text.show_judges(run.outcome.statistics, job.plan)
     asking_text.show_ratings(job.ratings, job.unanswered, run.folder, run.outcome.seconds)
-    finish(run, f"metal {'monitor' if job.questions else 'audit'} {job.folder} {run.folder}")
+    finish(run, shlex.join(["metal", "monitor" if job.questions else "audit", str(job.folder), str(run.folder)]))
 
 
 @verb(
@@ -200,7 +201,7 @@ def generate(ask: bool | None, **options: Any) -> None:
     console.say(f"In {job.folder}{replies} ({duration(outcome.seconds)})", wrap=False)
     console.say(f"Report: {run.folder / 'report.html'}", wrap=False)
     not_asked = sum(statistics.not_asked for statistics in outcome.statistics.values())
-    finish(run, "" if not_asked else f"metal annotate export {job.folder} --to html")
+    finish(run, "" if not_asked else shlex.join(["metal", "annotate", "export", str(job.folder), "--to", "html"]))
 
 
 def _show_outputs(run: Generating) -> None:

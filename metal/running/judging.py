@@ -259,7 +259,7 @@ def check_allowed(job: JudgeJob, passport: Path) -> None:
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
     """The dataset a run was begun over. Raises UsageError when it is not where it was."""
     dataset = Path(settings["dataset"])
-    if not dataset.is_dir():
+    if not dataset.exists():
         raise UsageError(f"{run} was begun over {dataset}, which is not here; resume it where it was begun")
     return dataset
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from metal.boards.cells import OVERALL
@@ -237,6 +239,14 @@ def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
     if run.warnings:
         more = f", the first of {len(run.warnings):,} (-v)" if len(run.warnings) > 1 else ""
         yield Paragraph(f"warning{more}: {run.warnings[0]}", cut=True)
+
+
+def to_hand_out(run: Run, more: str = "") -> str:
+    """The command that hands outputs out to people; a table or release becomes a dataset first. more: options."""
+    path = str(run.data.get("path", "DATASET"))
+    folder = shlex.quote(f"datasets/{PurePath(path).name.partition('.')[0]}" if "data" in run.data else path)
+    first = f"metal import {shlex.quote(path)} --out {folder} && " if "data" in run.data else ""
+    return f"{first}metal annotate export {folder} --to html{more}"
 
 
 def closing(run: Run) -> Iterator[Paragraph]:

@@ -120,3 +120,17 @@ def test_what_a_verb_says_of_a_table_it_cannot_read_can_be_typed(metal: Metal, t
     options = "--columns rater=who --levels overall=meh<zut<wow"
     metal(*shlex.split(command.replace("OPTIONS", options)))
     metal("audit", *shlex.split(then))
+
+
+def test_what_to_do_next_about_a_table_can_be_typed(metal: Metal, tmp_path: Path) -> None:
+    """Handing out its texts needs a dataset folder, which the command makes first."""
+    rows = "".join(f"{n},Text {n},{who},task_quality,{n % 3}\n" for n in range(12) for who in ("Ann", "Bob"))
+    (tmp_path / "my ratings.csv").write_text("id,text,annotator,criterion,score\n" + rows)
+    out = metal("monitor", "my ratings.csv").out
+    command = re.search(
+        r"^  metal (import .*) && metal (annotate export .*) --test-questions$", out, flags=re.MULTILINE
+    )
+    assert command, out
+    metal(*shlex.split(command[1]))
+    metal(*shlex.split(command[2]), "--out", "forms", "--people", "2", "--raters", "1")
+    assert list((tmp_path / "forms").rglob("*.html"))

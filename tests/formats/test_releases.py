@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import metal
 from metal.data import formats
 from metal.data.dataset import Dataset, save_dataset
 from metal.errors import MetalError
@@ -170,6 +171,12 @@ def test_basse(tmp_path: Path) -> None:
     assert judged.loc["d1/m", "reason"] == "unparsable"
     assert "round_0" in notes
     assert "j: 1 ratings without a score" in notes
+
+
+def test_places_in_lists_are_not_taken_for_persons_without_a_word(tmp_path: Path) -> None:
+    dataset, _ = load("basse", basse(tmp_path, ["3", ""]))
+    for result in (metal.audit(dataset, resamples=100), metal.monitor(dataset, resamples=100)):
+        assert any("places in an output's list of ratings" in warning for warning in result.warnings)
 
 
 def test_basse_rows_must_fit_the_documents(tmp_path: Path) -> None:

@@ -41,6 +41,18 @@ def test_a_named_function_is_resumed_by_its_name(module: str, tmp_path: Path) ->
     assert len(__import__(module).calls) == 240
 
 
+def test_a_run_over_a_table_is_resumed_and_audited(module: str, tmp_path: Path) -> None:
+    """The run names the file, not the dataset that was made of it, which is nowhere."""
+    table, out = tmp_path / "my ratings.csv", tmp_path / "run"
+    table.write_text(
+        "id,text,annotator,score\n" + "".join(f"o{n},Text {n},{who},{n % 2}\n" for n in range(9) for who in "xy")
+    )
+    assert not metal.judge(table, f"{module}:judge", out=out, limit=2).complete
+    run = metal.judge(resume=out)
+    assert (run.complete, run.job.folder) == (True, table)
+    assert set(metal.audit(run.job.folder, out, resamples=100).judges["judge"]) >= {f"{module}:judge"}
+
+
 def test_a_changed_module_is_another_judge(module: str, tmp_path: Path) -> None:
     metal.judge(DEMO, f"{module}:judge", criteria="task_quality", out=tmp_path / "run", limit=5)
     (tmp_path / f"{module}.py").write_text(PROGRAM + "# another\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
 from metal.show.board.raters import one_person
 from metal.show.board.words import ahead, best_generators, best_single, pearson, people_in_words
-from metal.show.parts import main_place
+from metal.show.parts import main_place, to_hand_out
 from metal.show.view import Remark
 
 LITTLE = 0.005  # of r: rounded away
@@ -72,7 +72,7 @@ def cards(run: BoardRun) -> Iterator[Remark]:
     data = shlex.quote(str(run.data["path"]))
     if len(run.people_names) == 1:
         words = "With a second person on the same outputs the board can say how well people themselves agree:"
-        yield Remark("What to do next", words, f"metal annotate export {data} --to html")
+        yield Remark("What to do next", words, to_hand_out(run))
     elif "llm" in run.kinds.values():
         words = "In which language, and for which criterion, a judge is as good as a person:"
         yield Remark("What to do next", words, f"metal audit {data}")

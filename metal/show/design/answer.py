@@ -13,7 +13,7 @@ from metal.runs.columns import Row
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.words import designs_compared, limits, pay
-from metal.show.parts import in_sentence
+from metal.show.parts import in_sentence, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_ROWS = 8
@@ -108,7 +108,6 @@ def cards(run: DesignRun) -> Iterator[Remark]:
     if buy := to_buy(run):
         where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
         words = "Add outputs of the same kind to the dataset, then hand out what nobody has rated:"
-        command = f"metal annotate export {data} --to html --raters {int(buy[0]['raters'])} {where}"
-        yield Remark("What to do next", words, command)
+        yield Remark("What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}"))
     else:
         yield Remark("What to do next", "See what the ratings there are say:", f"metal audit {data}")

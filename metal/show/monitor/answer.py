@@ -15,7 +15,7 @@ from metal.genie.monitoring import why_noisy
 from metal.runs.columns import Row
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.words import limits
-from metal.show.parts import in_sentence
+from metal.show.parts import in_sentence, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_NAMED = 3
@@ -151,7 +151,7 @@ def cards(run: MonitorRun) -> Iterator[Remark]:
         yield Remark("What to do next", words, f"metal audit {data} --exclude-noisy")
     elif not run.examined:
         words = "Hide test questions among the next tasks, to know who does not read:"
-        yield Remark("What to do next", words, f"metal annotate export {data} --to html --test-questions")
+        yield Remark("What to do next", words, to_hand_out(run, " --test-questions"))
     else:
         yield Remark("What to do next", "See what judges are worth beside these people:", f"metal audit {data}")
 

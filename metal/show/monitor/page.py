@@ -12,7 +12,7 @@ from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.answer import answer_table
 from metal.show.monitor.sections import raters_table, sections
-from metal.show.parts import closing
+from metal.show.parts import closing, to_hand_out
 from metal.show.view import Chart, Paragraph, Screen, TableView
 
 MOST = 20  # people of a table
@@ -49,8 +49,7 @@ def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
         yield Paragraph(
             "Nobody was asked a test question, so that nobody can be called noisy. To hide some among the tasks:"
         )
-        path = run.data.get("path", "DATASET")
-        yield Paragraph(f"  metal annotate export {path} --to html --test-questions", copied=True)
+        yield Paragraph(f"  {to_hand_out(run, ' --test-questions')}", copied=True)
     yield from _beside(run)
     *warnings, signature = closing(run)
     yield from warnings
