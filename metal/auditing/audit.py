@@ -16,6 +16,7 @@ from metal.auditing.check import lint
 from metal.auditing.disagreements import disagreements
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import JudgedItems, judge_row
+from metal.auditing.justifications import justification_rows
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
 from metal.auditing.pairs import pair_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
@@ -41,7 +42,7 @@ DEPARTS = 0.10  # share of majorities that a model overrules: more than an occas
 FAULTS = ("other-scale", "far-levels", "alike-names")  # findings that make every figure wrong: warned of first
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
-    *("scores", "picked", "by_class", "confusion", "by_certainty", "pairs", "strengths"),
+    *("scores", "picked", "by_class", "confusion", "by_certainty", "pairs", "strengths", "justifications"),
 )
 # The tables that are written without a row, too.
 ALWAYS = {
@@ -114,6 +115,7 @@ def audit(
     rows["self_agreement"] += self_agreement_rows(dataset, settings, bootstrap)
     rows["pairs"] += pair_rows(dataset, settings)
     rows["strengths"] += strength_rows(dataset, settings)
+    rows["justifications"] += justification_rows(items, audited)
     if progress:
         progress(len(audited), len(audited))
     return _result(
@@ -267,9 +269,9 @@ def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings
             settings,
             stat=name,
             judge=judge or (f"{record['first']} - {record['second']}" if "first" in record else ""),
-            **_how_asked(dataset.raters.get(judge), record["criterion"]),
+            **_how_asked(dataset.raters.get(judge), record.get("criterion", "")),
             lang=record["language"],
-            crit=record["criterion"],
+            crit=record.get("criterion", "all"),
             case=record.get("case"),
             n=record.get("items", record.get("answered")),
             dropped=str(record.get("dropped", "")).replace(", ", "+").replace(" ", "="),

@@ -31,6 +31,7 @@ LANGUAGE = Column("language", "language", lambda code: name(language_name(code))
 HEAD = (Column("criterion", ""), LANGUAGE)
 JUDGE = Column("judge", "judge")
 Figure = partial(Column, format=figure, interval=True, direction="higher")
+Share = partial(Column, format=percent, interval=True)
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
 JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
@@ -187,6 +188,20 @@ FURTHER: Tables = {
         Figure("correlation", "Pearson's r"),
         Figure("person_correlation", "a person's r"),
         *unshown("asked", "sources", "dropped", "undefined"),
+    ),
+    "justifications": (
+        HEAD[1],
+        JUDGE,
+        Column("reasons", "reasons", count, below=lambda row: f"{count(row['read'])} read"),
+        Share("in_output_language", "in the output's language"),
+        Share("in_english", "in English"),
+        Share("names_level", "name a level"),
+        Share("contradicts", "of these another than the score", direction="lower"),
+        Share("quotes_found", "quotations that stand in the texts", direction="higher"),
+        Column("opening_share", "begin alike", percent, below=lambda row: f"{name(row['opening'])} ..."),
+        Figure("predicts_score", "words predict the score", direction=""),
+        Figure("predicts_error", "words predict the mistake", direction=""),
+        *unshown("answered", "read", "named", "quotes", "opening", "undefined", "signature"),
     ),
     "picked": (
         *HEAD,

@@ -25,14 +25,15 @@ NAMED = 6  # places named in a note; the rest are counted
 def undefined(run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()) -> tuple[str, ...]:
     """One line for each figure and reason, naming where. only: these figures; else all that the table shows.
 
-    rows: with language, criterion, perhaps judge, and `undefined` as the audit writes it (`kappa: one class; ...`).
+    rows: with language, perhaps criterion and judge, and `undefined` as the audit writes it (`kappa: one class; ...`).
     """
     columns = [column for column in run.columns(table) if (column.name in only if only else column.shown)]
     cells: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for column, reason in parts(row["undefined"]):
             if title := title_of(columns, column):
-                where = f"{row['language']} {run.criteria[row['criterion']].short}"
+                criterion = f" {run.criteria[row['criterion']].short}" if "criterion" in row else ""
+                where = f"{row['language']}{criterion}"
                 judge = f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
                 cells.setdefault((title, reason), []).append(where + judge)
     return tuple(f"{UNDEFINED} {title}: {reason} ({places(where)})" for (title, reason), where in cells.items())

@@ -37,15 +37,17 @@ def ridge(features: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
     """
     centre, spread = features.mean(axis=0), features.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    left, singular, right = np.linalg.svd((features - centre) / spread, full_matrices=False)
-    mean = target.mean(axis=0)
-    rotated = left.T @ (target - mean)
+    standard, mean = (features - centre) / spread, target.mean(axis=0)
+    values, vectors = np.linalg.eigh(standard.T @ standard)
+    rotated = standard @ vectors
+    products = rotated.T @ (target - mean)
     errors, slopes = [], []
     for penalty in PENALTIES:
-        shrunk = singular**2 / (singular**2 + penalty)
-        leverage = (left**2 @ shrunk + 1 / len(features))[:, None]
-        errors.append((((target - mean - left @ (shrunk[:, None] * rotated)) / (1 - leverage)) ** 2).sum())
-        slopes.append(right.T @ ((singular / (singular**2 + penalty))[:, None] * rotated) / spread[:, None])
+        inverse = 1 / (np.maximum(values, 0) + penalty)
+        fitted = inverse[:, None] * products
+        leverage = (rotated**2 @ inverse + 1 / len(features))[:, None]
+        errors.append((((target - mean - rotated @ fitted) / (1 - leverage)) ** 2).sum())
+        slopes.append(vectors @ fitted / spread[:, None])
     best = slopes[int(np.argmin(errors))]
     return best, mean - centre @ best
 

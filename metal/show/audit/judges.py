@@ -102,6 +102,12 @@ def figures_table(run: AuditRun) -> TableView:
 
 # Tables that a run may lack: title and note.
 FURTHER = {
+    "justifications": (
+        "What justifications are worth",
+        "Of each judge in each language, all criteria together; of more than 200 every so many-th is read. Quotations: "
+        "of 12 characters or more. Words predict: correlation of the score, or of differing from people, with what "
+        "the words say of it after learning from other sources.",
+    ),
     "scores": (
         "Scores on a line",
         "Skill: 1 - squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
@@ -144,7 +150,8 @@ def further_tables(run: AuditRun) -> list[TableView]:
             rows = run.records(table)
             reasons = undefined(run, table, rows) if "undefined" in run.tables[table] else ()
             notes = (*filter(None, [note]), *reasons)
-            shown.append(TableView.of_figures(run, table, title, rows, heads=3, notes=notes, most=MOST_ROWS))
+            heads = 3 if "criterion" in run.tables[table] else 2
+            shown.append(TableView.of_figures(run, table, title, rows, heads=heads, notes=notes, most=MOST_ROWS))
     return shown
 
 

@@ -66,7 +66,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "words": verdicts.WORDS,
         "bars": cells <= MOST_BARS,
         "reasons": cells <= MOST_REASONS,
-        "further": [table for table in judges.FURTHER if table in run.tables],
+        "further": [table for table in judges.FURTHER if table in run.tables and table != "justifications"],
         "tables": {table.name: table for table in tables(run)},
         "dataset_tables": people.dataset_tables(run),
         "dataset_charts": people.dataset_charts(run),

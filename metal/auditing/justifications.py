@@ -1,0 +1,198 @@
+"""What judges' justifications are worth: their language, the level they name, what they quote, what they predict."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import regex
+
+from metal.auditing.cells import AuditCell
+from metal.building.flags import by_script, words_of
+from metal.data.dataset import Dataset
+from metal.data.languages import sides
+from metal.data.records import Scale
+from metal.errors import Undefined
+from metal.raters.judges import forms
+from metal.raters.judges.reader import evidence_in
+from metal.stats.calibration import source_folds
+from metal.stats.correlation import pearson_influence
+from metal.stats.intervals import correlation_interval, interval_of_mean
+from metal.stats.jury import ridge
+from metal.stats.patterns import Codes, Numbers
+
+MOST = 200  # reasons that are read, of a judge in a language; of outputs that people rated where there are as many
+LEAST = 30  # reasons to learn from, and to measure on
+COLUMNS = 64  # that words are hashed into
+BEGINS = 300  # characters that tell the language
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+# The commonest words of English that no other language in Latin script has as many of.
+ENGLISH = frozenset(_WORD.findall("the of and to is it that for as with was on are by this be not but from has or"))
+SHARE_OF_ENGLISH = 0.15  # of the words, from which on a text is English
+OPENING = 3  # words
+QUOTED = 12  # characters, from which on a quotation is of a text
+PREDICTED = ("predicts_score", "predicts_error")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A justification. score: its rating's; lean: that less the judge's mean on the criterion, as a share of the range;
+    wrong: whether people say otherwise, NaN where they say nothing. output: what it is about."""
+
+    text: str
+    score: float
+    lean: float
+    wrong: float
+    source: int
+    scale: Scale
+    output: str
+
+
+def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterator[dict[str, Any]]:
+    """A row for each judge and language with justifications, all criteria together."""
+    by_judge: dict[tuple[str, str], list[Reason]] = {}
+    answered: Counter[tuple[str, str]] = Counter()
+    for cell in audited:
+        for judge in cell.judges:
+            key = cell.language, judge
+            flipped = cell.criterion.name in dataset.raters[judge].about.get("flipped", ())
+            reasons = [] if flipped else list(_reasons(dataset, cell, judge))  # it was told other numbers than these
+            answered[key] += int((cell.by_judge(judge) >= 0).sum())
+            by_judge.setdefault(key, []).extend(reasons)
+    for (language, judge), reasons in sorted(by_judge.items()):
+        if reasons:
+            rated = [reason for reason in reasons if not math.isnan(reason.wrong)]
+            some = rated if len(rated) >= MOST else reasons
+            yield _row(dataset, language, judge, some[:: -(-len(some) // MOST)]) | {
+                "answered": answered[language, judge],
+                "reasons": len(reasons),
+            }
+
+
+def _reasons(dataset: Dataset, cell: AuditCell, judge: str) -> Iterator[Reason]:
+    scores = cell.scores([judge])[:, 0]
+    places = cell.matrix.places[:, cell.matrix.raters.index(judge)]
+    rows = np.where(~np.isnan(scores), cell.rows[np.maximum(places, 0)], -1)
+    comments = dataset.ratings["comment"].to_numpy()
+    ends = cell.criterion.scale.ends
+    span = ends[1] - ends[0] if ends else 1.0
+    mean = float(np.nanmean(scores)) if (rows >= 0).any() else math.nan
+    truth = cell.values_of(cell.truth)
+    wrong = np.where(np.isnan(truth), np.nan, truth != scores)
+    for item in np.flatnonzero(rows >= 0):
+        if text := str(comments[rows[item]]).strip():
+            lean, output = float(scores[item] - mean) / span, cell.matrix.outputs[item]
+            source = int(cell.matrix.sources[item])
+            yield Reason(text, float(scores[item]), lean, float(wrong[item]), source, cell.criterion.scale, output)
+
+
+def _row(dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason]) -> dict[str, Any]:
+    sources = np.unique([reason.source for reason in reasons], return_inverse=True)[1]
+    spoken = [language_of(reason.text, language) for reason in reasons]
+    named = [level_named(reason.text, reason.scale) for reason in reasons]
+    quoted = [quotes(reason.text, dataset, reason.output) for reason in reasons]
+    openings = Counter(" ".join(_words(reason.text)[:OPENING]) for reason in reasons)
+    opening, times = openings.most_common(1)[0]
+    own = sides(language)[1].split("-")[0] == "en"
+    row: dict[str, Any] = {"language": language, "judge": judge, "read": len(reasons)}
+    differ = [level is not None and level != reason.score for level, reason in zip(named, reasons, strict=True)]
+    shares: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {  # what counts, and of how many
+        "in_output_language": ([each == "own" or (own and each == "en") for each in spoken], [1] * len(reasons)),
+        "in_english": ([each == "en" for each in spoken], [1] * len(reasons)),
+        "names_level": ([level is not None for level in named], [1] * len(reasons)),
+        "contradicts": (differ, [level is not None for level in named]),
+        "quotes_found": ([hits for hits, _ in quoted], [spans for _, spans in quoted]),
+    }
+    undefined = []
+    for name, (above, below) in shares.items():
+        totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
+        if not counts.sum():
+            row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
+            undefined.append(f"{name}: {'no reason names a level' if name == 'contradicts' else 'no quotation'}")
+            continue
+        low, high = interval_of_mean(totals[counts > 0], counts[counts > 0])
+        row |= {name: float(totals.sum() / counts.sum()), f"{name}_low": low, f"{name}_high": high}
+    row |= {"named": sum(level is not None for level in named), "quotes": sum(spans for _, spans in quoted)}
+    row |= {"opening": opening, "opening_share": times / len(reasons)}
+    words = hashed([reason.text for reason in reasons])
+    for name in PREDICTED:
+        target = np.array([reason.lean if name == "predicts_score" else reason.wrong for reason in reasons])
+        figures, why = _predicted(words, target, sources)
+        row |= dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
+        undefined += [f"{name}: {why}"] if why else []
+    return row | {"undefined": "; ".join(undefined)}
+
+
+def _predicted(words: Numbers, target: Numbers, sources: Codes) -> tuple[tuple[float, float, float], str]:
+    """Pearson's r of what the words predict and what is so, with its interval; why there is none.
+
+    Learnt on half of the sources and measured on the others: over several folds, what is learnt from the rest goes
+    against what is held out, and intervals leave out a correlation of 0 in a fifth of sets without any.
+    """
+    given, half = ~np.isnan(target), source_folds(sources, 2)
+    learn, rest = given & (half == 0), given & (half == 1)
+    if min(learn.sum(), rest.sum()) < LEAST:
+        return (math.nan,) * 3, f"fewer than {LEAST} reasons in a half of the sources"
+    try:
+        slopes = ridge(words[learn], target[learn, None])[0][:, 0]
+        correlation = pearson_influence(words[rest] @ slopes, target[rest])
+    except Undefined as error:
+        return (math.nan,) * 3, str(error)
+    ends = correlation_interval(correlation.value, correlation.influence, sources[rest]) or (math.nan, math.nan)
+    return (correlation.value, *ends), ""
+
+
+def language_of(text: str, language: str) -> str:
+    """`en` for English; `own` for a text in the script of the output's language; else `other`.
+
+    Languages of one script are told apart from English only.
+    """
+    text = text[:BEGINS]
+    words = [word for word in _words(text) if word[0].isalpha()]
+    if words and sum(word in ENGLISH for word in words) >= SHARE_OF_ENGLISH * len(words):
+        return "en"
+    native, foreign = (len(_WORD.findall(part)) for part in by_script(text, sides(language)[1]))
+    return "own" if native >= foreign else "other"
+
+
+def level_named(text: str, scale: Scale) -> float | None:
+    """The level that a text gives as its verdict, read as a reply is; None where it names none."""
+    labels = {word for level in scale.levels for word in _words(level.label)}
+    if not (any(map(str.isdigit, text)) or not {*forms.NUMBER_WORDS, *labels}.isdisjoint(_words(text))):
+        return None  # most texts; the reader takes a while
+    given = [each for each in evidence_in(text, scale, None) if each.rank >= forms.TIED and not each.borrowed]
+    valid = [each for each in given if each.score is not None and scale.allows(each.score)]
+    return max(valid, key=lambda each: (each.rank, each.place)).score if valid else None
+
+
+def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
+    """How many quotations of QUOTED characters or more stand in an output or its source, and how many there are.
+
+    0 of 0 where neither has a text. Words are compared, without what stands between them.
+    """
+    output = dataset.outputs[name]
+    texts = (*output.shown, dataset.sources[output.source].text)
+    spans = [match[0] for match in forms.QUOTATION.finditer(text) if len(match[0]) >= QUOTED + 2]
+    if not spans or not any(texts):
+        return 0, 0
+    plain = " ".join(_words(" ".join(texts)))
+    return sum(" ".join(_words(span)) in plain for span in spans), len(spans)
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = _WORD.findall(text.casefold())
+    return words
+
+
+def hashed(texts: Sequence[str]) -> Numbers:
+    """(texts, COLUMNS) whether a text has a word that falls into a column; words without digits."""
+    table = np.zeros((len(texts), COLUMNS))
+    for row, text in enumerate(texts):
+        for word in set(words_of(text)):
+            table[row, crc32(word.encode("utf-8", "surrogatepass")) % COLUMNS] = 1.0
+    return table
