@@ -52,7 +52,7 @@ def test_demo_audit(runs: Path) -> None:
     for part in ("Linguistic acceptability", "Fleiss", "Verdicts", "open: undecided", "Signature"):
         assert part in shown
     names = "people judges verdicts by_class confusion by_certainty differences class_distribution"
-    names += " class_distribution_overall self_agreement lengths"
+    names += " class_distribution_overall self_agreement justifications lengths"
     names += " classes_by_quality table_3 table_6"
     assert {path.stem for path in (runs / "audit" / "tables").iterdir()} == set(names.split())
 
