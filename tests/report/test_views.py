@@ -369,7 +369,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(content.encode()) < 1_500_000
     assert len(unpacked(content)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
-    assert by_cell["TQ", "hi"][5].text == "0.62"
+    assert by_cell["Task quality", "Hindi"][5].text == "0.62"
     # In Hindi it keeps 0.65 of what a person knows by all three people; one finds 13% of what the others call bad.
     assert headline(run) == (
         "gpt-4-32k is nowhere shown to be as good as a person; "

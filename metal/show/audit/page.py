@@ -57,7 +57,9 @@ def content(run: AuditRun) -> dict[str, Any]:
         for criterion in (run.audited if run.judge_names else ())
     ]
     drawn, left = _fitting([chart for _, of in of_judges for chart in of], room)
-    cases, cases_left = _fitting(people.case_charts(run), room - sum(map(_size, drawn)))
+    room -= sum(map(_size, drawn))
+    prompts, prompts_left = _fitting(judges.prompt_charts(run), room)
+    cases, cases_left = _fitting(people.case_charts(run), room - sum(map(_size, prompts)))
     return {
         "judges": sorted(verdicts.by_judge(run), key=verdicts.standing),
         "judged": verdicts.judged_criteria(run),
@@ -72,8 +74,8 @@ def content(run: AuditRun) -> dict[str, Any]:
         "dataset_charts": people.dataset_charts(run),
         "people_charts": people.class_charts(run),
         "judge_charts": [(criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges],
-        "charts_left": left + cases_left,
-        "prompt_charts": judges.prompt_charts(run),
+        "charts_left": left + prompts_left + cases_left,
+        "prompt_charts": prompts,
         "case_charts": cases,
     }
 
