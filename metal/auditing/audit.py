@@ -18,6 +18,7 @@ from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import JudgedItems, judge_row
 from metal.auditing.justifications import justification_rows
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
+from metal.auditing.own_outputs import own_output_rows
 from metal.auditing.pairs import pair_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
@@ -42,7 +43,17 @@ DEPARTS = 0.10  # share of majorities that a model overrules: more than an occas
 FAULTS = ("other-scale", "far-levels", "alike-names")  # findings that make every figure wrong: warned of first
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
-    *("scores", "picked", "by_class", "confusion", "by_certainty", "pairs", "strengths", "justifications"),
+    *(
+        "scores",
+        "picked",
+        "by_class",
+        "confusion",
+        "by_certainty",
+        "pairs",
+        "strengths",
+        "justifications",
+        "own_outputs",
+    ),
 )
 # The tables that are written without a row, too.
 ALWAYS = {
@@ -116,6 +127,7 @@ def audit(
     rows["pairs"] += pair_rows(dataset, settings)
     rows["strengths"] += strength_rows(dataset, settings)
     rows["justifications"] += justification_rows(items, audited)
+    rows["own_outputs"] += own_output_rows(dataset, settings)
     if progress:
         progress(len(audited), len(audited))
     return _result(

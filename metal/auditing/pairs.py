@@ -16,6 +16,8 @@ from metal.data.dataset import Dataset, people_named
 from metal.data.pairs import MADE, swapped_pairs
 from metal.data.records import FIRST, SECOND, Estimate
 from metal.stats.intervals import interval_of_mean
+from metal.stats.leniency import mean_shift
+from metal.stats.significance import by_family, holm
 
 NEVER_BOTH = "no pair was answered in both orders"
 ONE_ORDER = "all pairs were shown in one order, so that a liking for the first place cannot be told from quality"
@@ -26,7 +28,8 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
 
     swap_consistency: of the pairs answered in both orders, the share with one answer. first_place: of the answers that
     are no tie, the share for whichever was shown first; first_place_log_odds, 0 where the order does not matter. The
-    intervals are over sources (METHODS: Wilson's on the jackknife).
+    intervals are over sources (METHODS: Wilson's on the jackknife). p: that the order does not matter, Student's t over
+    sources, by Holm over the rater's rows.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
@@ -36,6 +39,8 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
     limits = ("criterion", settings.criteria), ("language", settings.languages), ("rater", _raters(dataset, settings))
     for column, names in limits:
         table = table[table[column].isin(names)] if names else table
+    made: list[dict[str, Any]] = []
+    p_values: list[float] = []
     grouped: Any = table.groupby(["criterion", "language", "rater"], observed=True)
     for (criterion, language, rater), rows in grouped:
         never_shown = MADE in dataset.extra and not rows["turned"].any()
@@ -45,20 +50,27 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
         both = both[both["n"] == 2]
         consistent = _share(both["answers"] == 1, both["source"], NEVER_BOTH)
         decided = rows[rows["score"].isin((FIRST, SECOND))]
-        first = Estimate.undefined(ONE_ORDER, len(decided))
+        first, p = Estimate.undefined(ONE_ORDER, len(decided)), math.nan
         if rows["turned"].any() and not rows["turned"].all():
             chose_first = (decided["score"] == SECOND) == decided["turned"]
             first = _share(chose_first, decided["source"], "no answer but ties")
+            if len(decided):
+                p = float(mean_shift(chose_first.to_numpy() - 0.5, pd.factorize(decided["source"])[0]).p[0])
         figures = {"swap_consistency": consistent, "first_place": first, "first_place_log_odds": _log_odds(first)}
-        yield {
-            "language": language,
-            "criterion": criterion,
-            "judge": rater,
-            "items": int(rows["pair"].nunique()),
-            "both_orders": len(both),
-            **columns(figures),
-            "undefined": undefined_note(figures),
-        }
+        p_values.append(p)
+        made.append(
+            {
+                "language": language,
+                "criterion": criterion,
+                "judge": rater,
+                "items": int(rows["pair"].nunique()),
+                "both_orders": len(both),
+                **columns(figures),
+                "undefined": undefined_note(figures),
+            }
+        )
+    for row, p in zip(made, by_family(p_values, [row["judge"] for row in made], holm), strict=True):
+        yield row | {"p": p}
 
 
 def _raters(dataset: Dataset, settings: AuditSettings) -> list[str]:

@@ -56,16 +56,16 @@ class ScoredOutputs:
 
 
 def scored_outputs(
-    dataset: Dataset, criterion: Criterion, raters: set[str], languages: tuple[str, ...]
+    dataset: Dataset, criterion: Criterion, raters: set[str], languages: tuple[str, ...], least: int = 2
 ) -> ScoredOutputs | None:
-    """What the raters scored on a criterion in these languages; None where that is in fewer than two of them."""
+    """What the raters scored on a criterion in these languages; None where that is in fewer than `least` of them."""
     table = dataset.ratings
     rows = table[
         (table["criterion"] == criterion.name)
         & table["rater"].isin(list(raters))
         & table["language"].isin(list(languages))
     ]
-    if rows.empty or rows["language"].nunique() < 2:
+    if rows.empty or rows["language"].nunique() < least:
         return None
     matrix = code_matrix(rows, criterion)
     outputs = [dataset.outputs[name] for name in matrix.outputs]

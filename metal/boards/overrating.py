@@ -11,7 +11,7 @@ from metal.boards.cells import BoardCell, BoardRater
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.errors import Undefined, check_known
-from metal.raters.judges.models import family_of_name
+from metal.raters.judges.models import family_of_judge
 from metal.stats.mixed_model import overrating
 from metal.stats.patterns import Codes, Numbers
 
@@ -54,19 +54,11 @@ def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[d
     of_generator = np.array([families.get(name, "") for name in cell.generators])
     rows = []
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
-        own_family = _family(rater)
+        own_family = family_of_judge(rater.name, rater.kind, rater.about or {})
         own = (of_generator == own_family)[cell.generator]
         if own_family and (own & cell.rated).any():
             rows.append(_row(cell, rater, scores, own, ("own family's", "other")) | {"family": own_family})
     return rows
-
-
-def _family(rater: BoardRater) -> str:
-    """A judge's family: declared, else from its model's name; empty where it has none."""
-    about = rater.about or {}
-    if about.get("family") or rater.kind != "llm":
-        return str(about.get("family") or "")
-    return family_of_name(str(about.get("model") or rater.name), "openai")
 
 
 def _row(

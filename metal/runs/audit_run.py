@@ -18,7 +18,7 @@ from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import count, coverage, figure, name, percent, rounded, signed, slugs
+from metal.data.text import count, coverage, figure, name, p_value, percent, rounded, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, read_parquet
@@ -157,6 +157,7 @@ FURTHER: Tables = {
         Figure("swap_consistency", "same answer when swapped"),
         Figure("first_place", "chose what was shown first", direction=""),
         Figure("first_place_log_odds", "log-odds of the first place", format=signed, direction=""),
+        Column("p", "p, corrected", p_value),
         *unshown("undefined"),
     ),
     "strengths": (
@@ -170,6 +171,18 @@ FURTHER: Tables = {
         Column("wins", "wins", count, below=lambda row: f"{count(row['ties'])} ties"),
         Column("comparisons", "comparisons", count),
         *unshown("ties", "undefined"),
+    ),
+    "own_outputs": (
+        *HEAD,
+        JUDGE,
+        Column("own", "its own"),
+        Column("says", "says"),
+        Figure("preference", "gives its own more by", format=signed, direction=""),
+        Column("p", "p, corrected", p_value),
+        Column("above_people_own", "better than people by, its own", signed),
+        Column("above_people_others", "others", signed),
+        Column("outputs", "outputs", count, below=lambda row: f"{count(row['own_outputs'])} its own"),
+        *unshown("own_outputs", "undefined"),
     ),
     "scores": (
         *HEAD,

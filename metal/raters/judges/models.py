@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from metal.data.dataset import Dataset
 from metal.data.files import read_toml
 from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.providers import find_provider, provider_names
@@ -325,6 +326,19 @@ def family_of_name(name: str, maker: str = "") -> str:
     letters = re.match(r"[a-z]*", name.rsplit("/", 1)[-1].removeprefix("ft:").lower())
     line = letters[0] if letters else ""
     return "gpt" if maker == "openai" and line in ("chatgpt", "o") else line
+
+
+def family_of_judge(name: str, kind: str, about: Mapping[str, Any]) -> str:
+    """A judge's family: declared, else from its model's name; empty where it has none."""
+    if about.get("family") or kind != "llm":
+        return str(about.get("family") or "")
+    return family_of_name(str(about.get("model") or name), "openai")
+
+
+def family_of_generator(dataset: Dataset, name: str) -> str:
+    """A generator's family: as dataset.toml declares it, else from its name."""
+    about = dataset.extra.get("generators", {}).get(name, {})
+    return str(about.get("family") or family_of_name(name, "openai"))
 
 
 def judges_files() -> list[Path]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
+from metal.auditing.own_outputs import PREFERS
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
-from metal.data.text import figure, known, listed, percent, plural, printable, within
+from metal.data.text import figure, interval, known, listed, percent, plural, printable, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.parts import criterion_in_words
@@ -178,6 +179,8 @@ def cards(run: AuditRun) -> Iterator[Remark]:
         yield beware
     if order := _first_place(run):
         yield order
+    if own := _own(run):
+        yield own
     if people := _people(run, cells):
         yield people
     yield _next(run, cells)
@@ -220,13 +223,29 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
     return None
 
 
+def _own(run: AuditRun) -> Remark | None:
+    """Where a judge gives most to its own family's outputs, beyond equally good ones of others."""
+    rows = run.records("own_outputs") if "own_outputs" in run.tables else []
+    preferring = [row for row in rows if row["says"] == PREFERS]
+    if not preferring:
+        return None
+    most = max(preferring, key=lambda row: row["preference"] / run.span(row["criterion"]))
+    ends = interval(most["preference_low"], most["preference_high"], signed)
+    words = (
+        f"{called(run, most['judge'])} gives outputs of its own family ({printable(most['own'])}) "
+        f"{signed(most['preference'])} {ends} more than equally good ones of others, {place(run, most)} "
+        f"({plural(len(preferring), 'such case')} of {len(rows)})."
+    )
+    return Remark("Beware of its own", words)
+
+
 def _first_place(run: AuditRun) -> Remark | None:
     """How much a judge of pairs prefers whichever is shown first, where that is furthest from not at all."""
     rows = run.records("pairs") if "pairs" in run.tables else []
     rows = [row for row in rows if row["judge"] in run.judge_names and known(row["first_place"])]
     if not rows:
         return None
-    shown = [row for row in rows if not row["first_place_low"] <= 0.5 <= row["first_place_high"]]
+    shown = [row for row in rows if row["p"] < 0.05]
     most = max(shown or rows, key=lambda row: abs(row["first_place"] - 0.5))
     low, high = (percent(most[f"first_place_{end}"]) for end in ("low", "high"))
     words = (

@@ -123,6 +123,10 @@ FURTHER = {
         "Points: the share expected in comparisons with each of the others, a tie being half a point. Strength: log "
         "odds against the mean, by Davidson's model. Cluster: nobody in it is shown to be worse than its first.",
     ),
+    "own_outputs": (
+        "Does a judge prefer what its own family wrote?",
+        "What it gives its own beyond what it gives others for equal quality by people.",
+    ),
     "by_class": (
         "What a judge gets wrong, class by class",
         "People: the most frequent label of the people but one, whom judge and person face alike. Recall: of the "

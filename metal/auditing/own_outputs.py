@@ -1,0 +1,103 @@
+"""Whether a judge gives more to what models of its own family wrote than to equally good outputs of others.
+
+People who rated both stand for quality, as between languages (metal.stats.leniency): their severity is the same on both
+sides, so that what is left is the judge's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.cells import judges_of
+from metal.auditing.figures import columns, undefined_note
+from metal.auditing.scored_outputs import says, scored_outputs
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset, people_named
+from metal.data.records import Criterion, Estimate
+from metal.data.text import first_few
+from metal.raters.judges.models import family_of_generator, family_of_judge
+from metal.stats.leniency import LEAST, LEAST_RELIABILITY, RatedItems, Shifts, shifts_beside_people
+from metal.stats.significance import holm
+
+PREFERS, AGAINST = "prefers its own", "is against its own"
+
+
+def own_output_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
+    """A row for each judge, criterion and language in which people rated outputs of its own family and of others.
+
+    preference: what the judge gives its own beyond what it gives others for equal quality by people (`gap` of
+    metal.stats.leniency, with own and other in the place of languages), turned so that above 0 is better. own: the
+    generators. above_people_own, above_people_others: the judge's mean less people's. says: by Holm over the judge's
+    rows.
+    """
+    people = people_named(dataset, settings.reference)
+    generators = {output.generator for output in dataset.outputs.values() if not output.is_pair}
+    family_of = {name: family_of_generator(dataset, name) for name in generators}
+    for judge in judges_of(dataset, settings):
+        rater = dataset.raters[judge]
+        family = family_of_judge(judge, rater.kind, rater.about)
+        own = sorted(name for name in generators if family and family_of[name] == family)
+        if not own or len(own) == len(generators):
+            continue
+        cells = [
+            cell
+            for criterion in settings.criteria or dataset.criteria
+            for language in settings.languages or dataset.languages
+            if (cell := _cell(dataset, dataset.criteria[criterion], language, judge, people, own))
+        ]
+        adjusted = holm([float(shift.p[0]) for _, shift, _ in cells])
+        for (row, shift, span), p in zip(cells, adjusted, strict=True):
+            low, high = shift.interval(0)
+            value = float(shift.value[0])
+            why = str(row["undefined"]) or "too few sources"
+            figure = {"preference": Estimate(value, low, high) if math.isfinite(low) else Estimate.undefined(why)}
+            word = says(shift, 0, float(p), span, PREFERS if value > 0 else AGAINST)
+            yield {**row, "says": word, **columns(figure), "p": float(p), "undefined": undefined_note(figure)}
+
+
+def _cell(
+    dataset: Dataset, criterion: Criterion, language: str, judge: str, people: Sequence[str], own: Sequence[str]
+) -> tuple[dict[str, Any], Shifts, float] | None:
+    """The row of a judge, its preference and the range of the scale; None where nobody rated outputs of its own."""
+    if criterion.scale.measure == "nominal" and not criterion.scale.ends:
+        return None
+    scored = scored_outputs(dataset, criterion, {judge, *people}, (language,), least=1)
+    if scored is None or judge not in scored.matrix.raters:
+        return None
+    answers = scored.scores([judge])[:, 0]
+    panel = scored.scores([name for name in people if name in scored.matrix.raters])
+    rated = ~np.isnan(answers) & (~np.isnan(panel)).any(axis=1)
+    by_own = np.array([dataset.outputs[name].generator in own for name in scored.matrix.outputs])
+    if not (rated & by_own).any():
+        return None
+    group = by_own[rated].astype(np.int64)
+    figures = shifts_beside_people(RatedItems(answers[rated], panel[rated], group, scored.source[rated], 2))
+    gap, (others, its_own) = figures["gap"], figures["above_people"].value.tolist()
+    row = {
+        "language": language,
+        "criterion": criterion.name,
+        "judge": judge,
+        "own": first_few(own),
+        "own_outputs": int(group.sum()),
+        "outputs": len(group),
+        "above_people_own": its_own,
+        "above_people_others": others,
+        "undefined": _undefined(group, figures),
+    }
+    return row, Shifts(2 * gap.value[1:], 4 * gap.variance[1:], gap.df[1:]), scored.span
+
+
+def _undefined(group: Any, figures: dict[str, Shifts]) -> str:
+    """Why there is no preference; empty where there is."""
+    for place, whose in ((1, "its own"), (0, "others'")):
+        if (count := int((group == place).sum())) < LEAST:
+            return f"{count} outputs of {whose} that people rated, {LEAST} needed"
+        reliability = float(figures["reliability"].value[place])
+        if not reliability >= LEAST_RELIABILITY:
+            known = "unknown" if math.isnan(reliability) else f"{reliability:.2f}"
+            return f"people's reliability on {whose} is {known}, {LEAST_RELIABILITY:g} needed"
+    return ""
