@@ -98,6 +98,6 @@ def _undefined(group: Any, figures: dict[str, Shifts]) -> str:
             return f"{count} outputs of {whose} that people rated, {LEAST} needed"
         reliability = float(figures["reliability"].value[place])
         if not reliability >= LEAST_RELIABILITY:
-            known = "unknown" if math.isnan(reliability) else f"{reliability:.2f}"
-            return f"people's reliability on {whose} is {known}, {LEAST_RELIABILITY:g} needed"
+            shown = "unknown" if math.isnan(reliability) else f"{reliability:.2f}"
+            return f"people's reliability on {whose} is {shown}, {LEAST_RELIABILITY:g} needed"
     return ""
