@@ -17,6 +17,7 @@ from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
+from metal.data.text import first_few
 from metal.errors import UsageError, check_known
 from metal.stats.patterns import Codes, Numbers, ratio
 
@@ -292,7 +293,8 @@ def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
     """The cells with a rater besides the people. Raises UsageError where there is none."""
     ranked = [cell for cell in cells if cell.raters]
     if not ranked:
-        raise UsageError(f"nobody but the people has a score on {cells[0].criterion}: there is nobody to rank")
+        criteria = first_few([*dict.fromkeys(cell.criterion for cell in cells)])
+        raise UsageError(f"nobody but the people has a score on {criteria}: there is nobody to rank")
     return ranked
 
 
