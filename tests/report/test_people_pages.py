@@ -161,7 +161,7 @@ def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Visiting) ->
 
 
 def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
-    chosen = DesignSettings(**{"rounds": 40, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
+    chosen = DesignSettings(**{"rounds": 100, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
     result = design(data, chosen)
     about = manifest("design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature)
     DesignRun.of(result, data, about, result.raters).write(folder, page)
@@ -169,7 +169,7 @@ def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
 
 
 def rich_design(folder: Path) -> Path:
-    data = study(sources=20, languages=("ar", "hi"), criteria={"fluency": LIKERT, "seen": BINARY})
+    data = study(sources=20, languages=("ar", "hi"), criteria={"fluency": LIKERT})
     return written_design(data, folder, prices=Prices(pay=0.1, seconds=60))
 
 
@@ -193,7 +193,7 @@ def hostile_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every name attacks."""
     data = study(
         sources=12,
-        criteria={"</script><script>window.pwned = 3</script>": LIKERT, "{{ 7 * 7 }}": BINARY},
+        criteria={"</script><script>window.pwned = 3</script>": BINARY, "{{ 7 * 7 }}": BINARY},
         generators=("<b>g</b>", "y" * 200),
         people=("' autofocus onfocus='window.pwned=4", "]]><!--", "A3"),
         judges=HOSTILE[:2],
@@ -215,7 +215,7 @@ def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
 
 def test_charts_and_tables_of_a_study(study_run: Path) -> None:
     drawn = charts(DesignRun.read(study_run))
-    assert len({chart.name for chart in drawn}) == len(drawn) == 4 * 2 + 4 * 2 * 2
+    assert len({chart.name for chart in drawn}) == len(drawn) == 2 * 2 + 2 * 2 * 2
     assert all(chart_svg(chart).startswith("<svg") and "nan" not in chart.svg for chart in drawn)
     names = [table.name for table in tables(DesignRun.read(study_run))]
     assert names == ["needs_as_good", "needs_informative", "needs_score", "costs", "designs", "populations", "raters"]

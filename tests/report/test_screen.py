@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -167,3 +168,17 @@ def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: P
     assert re.search(r"^Malayalam +Informative +Informative +Uninformative$", "\n".join(said), flags=re.MULTILINE)
     starts = [line.partition(":")[0] for line in said[said.index("", 3) + 1 :] if not line.startswith(" ")]
     assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 2 (-v)", "Report"]
+
+
+def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    for steps, shown in ([], ("planning", "0:00:00")), ([(1, 4), (3, 4)], ("planning", "3/4")):
+        monkeypatch.setattr(sys, "stderr", stream := Terminal())
+        with console.progress("planning") as advance:
+            for step in steps:
+                advance(*step)
+        assert all(words in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", stream.getvalue()) for words in shown)

@@ -85,6 +85,10 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
     check_quiet(visit, folder / "report.html", "overview", "calibration", "methods")
     check_accessible(visit, folder / "report.html")
+    phone = visit(folder / "report.html", viewport={"width": 390, "height": 844}).page
+    cells = phone.locator("#overview td").all()
+    named = [cell.evaluate("cell => getComputedStyle(cell, '::before').content") for cell in cells]
+    assert named == [f'"{language}"' for language in ("English", "Hindi")]  # above each value, whose columns are gone
 
 
 def confidence(data: metal.Dataset, way: str, language: str = "en", orders: Any = (), judge: str = "J") -> list[float]:
