@@ -27,6 +27,7 @@ TEXT_WIDTH = 120  # longer lines of text are hard to read
 NAME_WIDTH = 30
 wording: Callable[[str], str] = str  # the command line puts messages into its own words
 LEAST_NAME = 8
+WRAPPED_NAME = 16  # longer names are wrapped at words where a table is too wide
 MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
@@ -238,7 +239,7 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
     if sum(widths) + GAP * (len(widths) - 1) <= width:
         return widths
     words = [" ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)]
-    longest = [max([LEAST_NAME, *map(cell_len, of)]) for of in words]
+    longest = [max([WRAPPED_NAME, *map(cell_len, of)]) for of in words]
     names = [min(*three, NAME_WIDTH) for three in zip(longest, widths, strict=False)]
     if sum(names) + GAP * keep + beside > width:
         most = max(LEAST_NAME, (width - beside) // keep - GAP)
