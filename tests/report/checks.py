@@ -78,7 +78,7 @@ ALIKE = """
   const before = new Set();
   for (const part of document.querySelectorAll("tbody tr, svg.ch :is(text, path, line, circle, rect)")) {
     const look = part.outerHTML.replace(/>[^<]+</g, "><").replace(/ (?!class)[\\w-]+="[^"]*"/g, "");
-    if (before.has(look)) part.remove();
+    if (before.has(look) && part.parentElement.childElementCount > 1) part.remove();
     before.add(look);
   }
 }"""
