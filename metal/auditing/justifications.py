@@ -162,6 +162,8 @@ def language_of(text: str, language: str) -> str:
 
 def level_named(text: str, scale: Scale) -> float | None:
     """The level that a text gives as its verdict, read as a reply is; None where it names none."""
+    if scale.compares:
+        return None  # first and second are places, which the other order exchanges
     labels = {word for level in scale.levels for word in _words(level.label)}
     if not (any(map(str.isdigit, text)) or not {*forms.NUMBER_WORDS, *labels}.isdisjoint(_words(text))):
         return None  # most texts; the reader takes a while

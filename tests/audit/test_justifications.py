@@ -85,6 +85,8 @@ def test_named_levels_and_quotations() -> None:
     assert level_named("There are 2 errors in 3 sentences.", STARS) is None
     assert level_named("A previous rater gave it a 1.", STARS) is None
     assert level_named("Fluent and complete.", STARS) is None
+    pairs = Scale("nominal", (Level(0, "first"), Level(1, "second")))
+    assert level_named("My verdict: 1.", pairs) is None  # in which order?
     data = world(items=2)
     name, output = next(iter(data.outputs.items()))
     own = output.text.split(" ")
