@@ -56,39 +56,52 @@ class Reason:
 def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterator[dict[str, Any]]:
     """A row for each judge and language with justifications, all criteria together."""
     by_judge: dict[tuple[str, str], list[Reason]] = {}
-    answered: Counter[tuple[str, str]] = Counter()
+    answered, written = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for cell in audited:
         for judge in cell.judges:
+            if cell.criterion.name in dataset.raters[judge].about.get("flipped", ()):
+                continue  # it was told other numbers than these
             key = cell.language, judge
-            flipped = cell.criterion.name in dataset.raters[judge].about.get("flipped", ())
-            reasons = [] if flipped else list(_reasons(dataset, cell, judge))  # it was told other numbers than these
             answered[key] += int((cell.by_judge(judge) >= 0).sum())
+            reasons, count = _reasons(dataset, cell, judge)
             by_judge.setdefault(key, []).extend(reasons)
-    for (language, judge), reasons in sorted(by_judge.items()):
-        if reasons:
-            rated = [reason for reason in reasons if not math.isnan(reason.wrong)]
-            some = rated if len(rated) >= MOST else reasons
-            yield _row(dataset, language, judge, some[:: -(-len(some) // MOST)]) | {
-                "answered": answered[language, judge],
-                "reasons": len(reasons),
-            }
+            written[key] += count
+    for key in sorted(by_judge):
+        if reasons := _some(by_judge[key], [not math.isnan(reason.wrong) for reason in by_judge[key]]):
+            yield _row(dataset, *key, reasons) | {"answered": answered[key], "reasons": written[key]}
 
 
-def _reasons(dataset: Dataset, cell: AuditCell, judge: str) -> Iterator[Reason]:
+def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
+    """At most MOST of them, evenly, and only rated ones where these are enough."""
+    of_rated = [each for each, counts in zip(every, rated, strict=True) if counts]
+    kept = of_rated if len(of_rated) >= MOST else every
+    return list(kept[:: max(-(-len(kept) // MOST), 1)])
+
+
+def _reasons(dataset: Dataset, cell: AuditCell, judge: str) -> tuple[list[Reason], int]:
+    """Some of the judge's justifications in a cell, and how many there are."""
     scores = cell.scores([judge])[:, 0]
-    places = cell.matrix.places[:, cell.matrix.raters.index(judge)]
-    rows = np.where(~np.isnan(scores), cell.rows[np.maximum(places, 0)], -1)
-    comments = dataset.ratings["comment"].to_numpy()
-    ends = cell.criterion.scale.ends
+    items = np.flatnonzero(~np.isnan(scores))
+    rows = cell.rows[cell.matrix.places[items, cell.matrix.raters.index(judge)]]
+    texts = dict(zip(items.tolist(), dataset.ratings["comment"].iloc[rows].str.strip(), strict=True))
+    items = np.array([item for item, text in texts.items() if text], dtype=np.int64)
+    truth, ends = cell.values_of(cell.truth), cell.criterion.scale.ends
     span = ends[1] - ends[0] if ends else 1.0
-    mean = float(np.nanmean(scores)) if (rows >= 0).any() else math.nan
-    truth = cell.values_of(cell.truth)
+    leans = (scores - (scores[items].mean() if len(items) else 0.0)) / span
     wrong = np.where(np.isnan(truth), np.nan, truth != scores)
-    for item in np.flatnonzero(rows >= 0):
-        if text := str(comments[rows[item]]).strip():
-            lean, output = float(scores[item] - mean) / span, cell.matrix.outputs[item]
-            source = int(cell.matrix.sources[item])
-            yield Reason(text, float(scores[item]), lean, float(wrong[item]), source, cell.criterion.scale, output)
+    reasons = [
+        Reason(
+            str(texts[item]),
+            float(scores[item]),
+            float(leans[item]),
+            float(wrong[item]),
+            int(cell.matrix.sources[item]),
+            cell.criterion.scale,
+            cell.matrix.outputs[item],
+        )
+        for item in _some(items.tolist(), (~np.isnan(wrong[items])).tolist())
+    ]
+    return reasons, len(items)
 
 
 def _row(dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason]) -> dict[str, Any]:
