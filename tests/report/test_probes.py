@@ -45,10 +45,10 @@ def outputs(number: int = 60) -> metal.Dataset:
 
 def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visit: Visiting) -> None:
     monkeypatch.chdir(tmp_path)
-    outputs().save("datasets/news")
+    outputs(40).save("datasets/news")
     judges = "fake:blind?language=yo,fake:sensitive?d=3,fake:obedient?language=en"
     probes = "swapped-output,bold-type,order-in-English"
-    run = metal.probe_run("datasets/news", judges, probes=probes, limit=500)
+    run = metal.probe_run("datasets/news", judges, probes=probes, limit=300)
     assert not run.complete
     run = metal.probe_run("datasets/news", judges, probes=probes)  # goes on
     assert run.complete
