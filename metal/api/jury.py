@@ -97,7 +97,9 @@ def jury(
     if name in inputs.dataset.raters:
         raise UsageError(f"`name` {name!r}: a rater has that name; give another")
     members = names(judges) or tuple(
-        judge for judge in judges_of(dataset, AuditSettings()) if dataset.raters[judge].kind == "llm"
+        judge
+        for judge in judges_of(dataset, AuditSettings())
+        if dataset.raters[judge].kind == "llm" and "members" not in dataset.raters[judge].about
     )
     shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else dataset.card.name
     folder = Path(out) if out else Path("runs") / f"{shown}-jury"

@@ -100,12 +100,13 @@ def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectS
     """How sure the judge is of each answer in the cell: from the first way that it has.
 
     The share of raters that gave the judge's answer, itself among them, where at least one other answered: asked again,
-    with other prompts, about the same output in other languages, or the other judges. Of a pair that was shown in both
-    orders 1, or half for a tie, which stands for two answers, too.
+    with other prompts, about the same output in other languages, or the other judges but juries. Of a pair that was
+    shown in both orders 1, or half for a tie, which stands for two answers, too.
     """
     codes, raters = cell.by_judge(judge), dataset.raters
     others = [name for name, rater in raters.items() if rater.kind == raters[judge].kind and name != judge]
-    others = [name for name in others if "repeats" not in raters[name].about]
+    others = [name for name in others if not {"repeats", "members"} & raters[name].about.keys()]
+    others = raters[judge].about.get("members", others)  # of a jury: those that it is made of
     model = raters[judge].about.get("model")
     prompts = [name for name in others if model and raters[name].about.get("model") == model]
     both = np.array([name in chosen.orders for name in cell.matrix.outputs]) & (codes >= 0)

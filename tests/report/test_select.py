@@ -126,6 +126,9 @@ def test_confidence_from_prompts_languages_and_juries() -> None:
     assert confidence(data, "prompts") == [1, 1, 0.5]
     assert confidence(data, "languages") == pytest.approx([1, 1 / 3, 2 / 3])
     assert confidence(data, "jury") == pytest.approx([1, 2 / 3, 1 / 3])
+    data.raters["K"].about["members"] = ["J2"]
+    assert confidence(data, "jury") == [1, 1, 0.5]  # a jury is no other judge; it has its members
+    assert confidence(data, "jury", judge="K") == [1, 0.5, 1]
     assert np.isnan(confidence(data, "repeats")).all()
     assert np.isnan(confidence(data, "prompts", judge="K")).all()
     assert np.isnan(confidence(data, "jury", "hi")).all()
