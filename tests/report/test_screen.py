@@ -182,3 +182,12 @@ def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: p
             for step in steps:
                 advance(*step)
         assert all(words in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", stream.getvalue()) for words in shown)
+
+
+def test_names_are_wrapped_at_words_where_more_columns_fit_then(at_width: Callable[..., list[str]]) -> None:
+    row = ("Linguistic acceptability", "gpt-4o/detailed", "cannot be said", "cannot be said", "in part")
+    for columns, kept in ((80, "Linguistic"), (76, "Linguistic acceptability")):
+        wide = TableView.of(None, "", "Alone", ("", "judge", *LANGUAGES[:3]), [row], heads=2)
+        lines = at_width(columns, replace(wide, brief=True))
+        assert next(line for line in lines if "gpt" in line).split("  ")[0] == kept
+        assert max(map(len, lines)) <= columns

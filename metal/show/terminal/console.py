@@ -27,7 +27,7 @@ TEXT_WIDTH = 120  # longer lines of text are hard to read
 NAME_WIDTH = 30
 wording: Callable[[str], str] = str  # the command line puts messages into its own words
 LEAST_NAME = 8
-WRAPPED_NAME = 16  # longer names are wrapped at words where a table is too wide
+WRAPPED_NAME = 16  # longer names are wrapped at words where that makes fewer tables of one
 MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
@@ -226,8 +226,8 @@ def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int) -> list[int]:
-    """The width of each column: names at most NAME_WIDTH, and less where nothing would fit beside them; the others at
-    most what is left. What is wider is wrapped.
+    """The width of each column: names at most NAME_WIDTH, less where fewer tables come of it or nothing would fit beside
+    them; the others at most what is left. What is wider is wrapped.
     """
     from rich.cells import cell_len
 
@@ -238,9 +238,13 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
     beside = min(max(widths[keep:], default=0), NAME_WIDTH)
     if sum(widths) + GAP * (len(widths) - 1) <= width:
         return widths
+    names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
     words = [" ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)]
     longest = [max([WRAPPED_NAME, *map(cell_len, of)]) for of in words]
-    names = [min(*three, NAME_WIDTH) for three in zip(longest, widths, strict=False)]
+    wrapped = [min(pair) for pair in zip(longest, names, strict=True)]
+    tables = [len(list(_groups([*heads, *widths[keep:]], width, keep))) for heads in (names, wrapped)]
+    if tables[1] < tables[0]:
+        names = wrapped
     if sum(names) + GAP * keep + beside > width:
         most = max(LEAST_NAME, (width - beside) // keep - GAP)
         names = [min(wide, most) for wide in names]
