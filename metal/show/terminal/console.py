@@ -226,8 +226,8 @@ def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int) -> list[int]:
-    """The width of each column: names at most NAME_WIDTH, less where fewer tables come of it or nothing would fit beside
-    them; the others at most what is left. What is wider is wrapped.
+    """The width of each column: names at most NAME_WIDTH, less where fewer tables come of it or nothing would fit
+    beside them; the others at most what is left. What is wider is wrapped.
     """
     from rich.cells import cell_len
 
