@@ -84,9 +84,13 @@ def read_reply(
     if alone is not None:
         return _weighed([_Evidence(forms.STRUCTURED, 0, alone)], scale, "")
     keys, objects = SCORE_KEYS, list(objects_with(shorter, SCORE_KEYS))
-    if not objects and criterion:
+    if criterion and not objects:
         keys = forms.keys_of(criterion)
         objects = [(at, fields) for at, fields in objects_with(shorter, keys) if _is_number(field_of(fields, keys))]
+    elif criterion and len({at for at, _ in objects}) < len(objects):  # one object has several criteria
+        under = forms.keys_of(criterion)
+        asked = [(at, field_of(fields, under)) for at, fields in objects_with(shorter, under)]
+        objects = [(at, fields) for at, fields in asked if isinstance(fields, dict)] or objects
     if any(not fields for _, fields in objects):
         return ReplyVerdict(None, CUT_OFF)
     prose, places = _prose_around([span for span, _ in objects], shorter)
