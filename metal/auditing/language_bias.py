@@ -13,7 +13,7 @@ import pandas as pd
 from metal.auditing.cells import judges_of
 from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of, unpaired_outputs
 from metal.auditing.language_pairs import language_pair_rows
-from metal.auditing.scored_outputs import ScoredOutputs, says, scored_outputs
+from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.auditing.severity import SEVERITY, severity_rows
 from metal.data.dataset import Dataset, people_named
@@ -35,7 +35,6 @@ from metal.stats.leniency import (
 from metal.stats.patterns import Numbers
 from metal.stats.significance import holm
 
-LEANS = "leans"
 PEOPLE = "people"  # asked for as a judge: their own mean
 PARALLEL, BESIDE, ANCHORED = "the same contents", "quality held equal", "people made comparable by anchors"
 WITH_ENDS = ("parallel", "parallel_beside_people", "anchored", *FIGURES, "flips", "excess_flips")

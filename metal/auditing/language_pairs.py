@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.auditing.scored_outputs import UNKNOWN, says
+from metal.auditing.scored_outputs import LEANS, UNKNOWN, says
 from metal.auditing.settings import AuditSettings
 from metal.auditing.strengths import comparisons
 from metal.data.dataset import Dataset
@@ -52,7 +52,7 @@ def language_pair_rows(dataset: Dataset, settings: AuditSettings, judge: str, ra
                 "language": language,
                 "criterion": criterion,
                 "judge": judge,
-                "says": says(shifts, place, adjusted[place], 1.0, "leans") if shifts else UNKNOWN,
+                "says": says(shifts, place, adjusted[place], 1.0, LEANS) if shifts else UNKNOWN,
                 "by": BY_PAIRS,
                 "lean": lean,
                 "lean_low": low,

@@ -16,7 +16,7 @@ from metal.data.records import SWAPPED, Criterion
 from metal.stats.leniency import Shifts
 from metal.stats.patterns import Codes, Numbers
 
-EVEN, UNKNOWN = "even", "cannot say"
+EVEN, LEANS, UNKNOWN = "even", "leans", "cannot say"
 MARGIN = 0.1  # of the scale's range: a shift that is surely smaller is none
 
 

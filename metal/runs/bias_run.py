@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from metal.auditing.conditions import CHANGES, CONDITIONS
-from metal.auditing.language_bias import LANGUAGE_BIAS, LEANS, PARALLEL
-from metal.auditing.scored_outputs import EVEN
+from metal.auditing.language_bias import LANGUAGE_BIAS, PARALLEL
+from metal.auditing.scored_outputs import EVEN, LEANS
 from metal.auditing.severity import SEVERITY
 from metal.data.text import count, figure, interval, known, name, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE

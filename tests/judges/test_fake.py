@@ -50,7 +50,7 @@ def test_what_each_does() -> None:
     # half of the outputs one level higher, where there is one: 3 + 0.5 * 4 / 5
     assert scores("fake:lenient?language=eu&shift=.5", language="eu").mean() == pytest.approx(3.4, abs=0.2)
     assert scores("fake:lenient?language=eu&shift=.5").mean() == pytest.approx(3, abs=0.25)
-    assert (scores("fake:obedient", "order in English") == 5).all()
+    assert (scores("fake:swayed?by=order&shift=4", "order in English") == 5).all()
     praised = "authority in English"
     assert scores("fake:swayed?by=authority&shift=.5", praised).mean() == pytest.approx(3.4, abs=0.2)
     assert scores("fake:swayed?by=authority&shift=.5", "bold type").mean() == pytest.approx(3, abs=0.25)

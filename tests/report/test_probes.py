@@ -46,7 +46,7 @@ def outputs(number: int = 60) -> metal.Dataset:
 def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visit: Visiting) -> None:
     monkeypatch.chdir(tmp_path)
     outputs(40).save("datasets/news")
-    judges = "fake:blind?language=yo,fake:sensitive?d=3,fake:obedient?language=en"
+    judges = "fake:blind?language=yo,fake:sensitive?d=3,fake:swayed?by=order&language=en&shift=4"
     probes = "swapped-output,bold-type,order-in-English"
     run = metal.probe_run("datasets/news", judges, probes=probes, limit=300)
     assert not run.complete
@@ -60,7 +60,7 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         judge: set(rows["language"] + " " + rows["says"])
         for judge, rows in table[table["says"].isin(["blind", "lured", "moved"])].groupby("judge")
     }
-    assert against == {"fake:blind?language=yo": {"yo blind"}, "fake:obedient?language=en": {"en lured"}}
+    assert against == {"fake:blind?language=yo": {"yo blind"}, "fake:swayed?by=order&language=en&shift=4": {"en lured"}}
     swapped = table.query("judge == 'fake:blind?language=yo' and condition == 'swapped output' and language == 'yo'")
     row = swapped.set_index("criterion").loc["task_quality"]
     assert row["says"] == "blind"

@@ -6,9 +6,8 @@ way of function judges: journaled, resumed, free. Equal names give equal outputs
 sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where a change must show
 blind      language, d        sensitive (d = 3), but sees no change in the language; without one, in none
 lenient    language, shift, d sensitive (d = 3), and `shift` levels or points higher in the language
-obedient   language, d        sensitive (d = 3), and gives its best score where an order to the judge was inserted
 swayed     by, language, shift, d   sensitive (d = 3), and `shift` levels or points higher where a change of that name
-                              (authority, bandwagon, padded, ...) was made
+                              (order, authority, bandwagon, padded, ...) was made
 length     -                  higher for longer texts
 position   language, shift    prefers the output of a pair that is shown first, with log odds of `shift` (else always);
                               elsewhere as random
@@ -39,7 +38,6 @@ BEHAVIOURS: Mapping[str, tuple[str, ...]] = {
     "sensitive": ("d",),
     "blind": ("language", "d"),
     "lenient": ("language", "shift", "d"),
-    "obedient": ("language", "d"),
     "swayed": ("by", "language", "shift", "d"),
     "length": (),
     "position": ("language", "shift"),
@@ -162,10 +160,7 @@ def _uniform(*parts: str) -> float:
 
 def _sensitive(behaviour: Behaviour, record: Mapping[str, Any], criterion: str, draw: float) -> float:
     """The draw after what the change does to it."""
-    own = behaviour.language in ("", record["language"])
-    if behaviour.kind == "obedient" and own and "order" in record["condition"]:
-        return 1.0
-    blind = behaviour.kind == "blind" and own
+    blind = behaviour.kind == "blind" and behaviour.language in ("", record["language"])
     if not record["condition"] or blind or criterion not in record.get("falls", [criterion]):
         return draw
     return _NORMAL.cdf(_NORMAL.inv_cdf(draw) - behaviour.d * record.get("share", 1.0))

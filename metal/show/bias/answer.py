@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from metal.auditing.conditions import CHANGES
-from metal.auditing.language_bias import BESIDE, LEANS, PEOPLE
+from metal.auditing.language_bias import BESIDE, PEOPLE
 from metal.auditing.language_pairs import BY_PAIRS
-from metal.auditing.scored_outputs import EVEN, MARGIN
+from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
 from metal.data.text import interval, known, listed, percent, plural, signed, within
 from metal.runs.bias_run import BiasRun

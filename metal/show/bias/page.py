@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from metal.auditing.conditions import OF_TEXT
-from metal.auditing.language_bias import LEANS, PEOPLE
+from metal.auditing.language_bias import PEOPLE
 from metal.auditing.language_pairs import BY_PAIRS
-from metal.auditing.scored_outputs import EVEN, UNKNOWN
+from metal.auditing.scored_outputs import EVEN, LEANS, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
 from metal.runs.bias_run import BiasRun
