@@ -63,12 +63,14 @@ MODELS: dict[str, tuple[Callable[[LlmServer], str], str]] = {
         "/v1beta1/projects/p1/locations/global/publishers/google/models/gemini-2.5-pro:generateContent",
     ),
     "vertex-endpoint:123": (lambda s: s.url, "/v1/projects/p1/locations/us-central1/endpoints/123:predict"),
+    "anthropic:claude-one": (lambda s: s.url, "/v1/messages"),
     "langchain:openai:gpt-4o": (lambda s: s.openai_url, "/v1/chat/completions"),
     "langchain:anthropic:claude-one": (lambda s: s.url, "/v1/messages"),
     "guidance:openai:gpt-4o": (lambda s: s.openai_url, "/v1/chat/completions"),
     "guidance:openai-compatible:org/llama:8b": (lambda s: s.openai_url, "/v1/chat/completions"),
     "guidance:azure:my-deployment": (lambda s: s.url, "/openai/deployments/my-deployment/chat/completions"),
 }
+DIRECT = ["openai:gpt-4o", "anthropic:claude-one", "gemini:gemini-2.5-pro", "guidance:openai:gpt-4o"]
 STRUCTURED = [name for name in MODELS if not name.startswith("vertex-endpoint")]
 ask = ModelRequest(
     Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
@@ -174,7 +176,7 @@ def test_a_body_that_trickles_is_a_timeout_too(name: str, llm_server: LlmServer)
     assert failed(name, llm_server, quick).kind == calls.TIMEOUT
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-4o", "gemini:gemini-2.5-pro", "langchain:anthropic:claude-one"])
+@pytest.mark.parametrize("name", DIRECT)
 def test_nobody_there_is_a_lost_connection(name: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -234,6 +236,7 @@ MISSING = {
     "azure:d": ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
     "gemini:gemini-2.5-pro": ("GEMINI_API_KEY", "GEMINI_API_KEY or GOOGLE_API_KEY"),
     "vertex:gemini-2.5-pro": ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"),
+    "anthropic:claude-one": ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
     "langchain:anthropic:claude-one": ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
     "langchain:openai:gpt-4o": ("OPENAI_API_KEY", "OPENAI_API_KEY"),
     "guidance:openai:gpt-4o": (
@@ -323,7 +326,7 @@ def test_a_reply_has_a_size(name: str, kind: str, llm_server: LlmServer) -> None
     assert len(asked(name, llm_server).text) == MOST_BYTES // 2
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-4o", "guidance:openai:gpt-4o", "gemini:gemini-2.5-pro"])
+@pytest.mark.parametrize("name", DIRECT)
 @pytest.mark.parametrize("body", ["<html>", "null", "[1, 2]", "", '{"choices": [{"mess'])
 def test_what_is_no_reply_is_not_asked_again(name: str, body: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("body", text=body))
@@ -435,10 +438,10 @@ def test_what_it_cannot_do_is_told(site: Path) -> None:
 def test_metals_own_are_listed_without_their_libraries() -> None:
     code = (
         "import sys\nfrom metal.raters.judges.providers import provider_states\n"
-        "print(len(provider_states()), {'openai', 'google.genai', 'langchain', 'guidance'} & set(sys.modules))"
+        "print(len(provider_states()), {'openai', 'anthropic', 'google.genai', 'langchain', 'guidance'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["9", "set()"]
+    assert done.stdout.split() == ["10", "set()"]
 
 
 def test_without_its_entry_point_a_provider_is_in_no_list(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ class Price:
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
     def halved(self) -> Price:
-        """The price of a batch at OpenAI, Azure and Google."""
+        """The price of a batch at OpenAI, Azure, Google and Anthropic."""
         return Price(self.input / 2, self.output / 2, self.as_of)
 
 

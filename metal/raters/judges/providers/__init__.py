@@ -257,6 +257,16 @@ VERTEX_ENDPOINT = Provider(
     half_price_batches=False,  # its machines are paid by the hour
     located=True,
 )
+ANTHROPIC = Provider(
+    "anthropic:MODEL",
+    "Anthropic's API",
+    imported("anthropic_messages:open_client"),
+    imported("anthropic_batch:open_batch_client"),
+    variables=("ANTHROPIC_API_KEY",),
+    libraries=("anthropic",),
+    extra="anthropic",
+    url_variable="ANTHROPIC_BASE_URL",
+)
 LANGCHAIN = Provider(
     "langchain:PROVIDER:MODEL",
     "any chat model LangChain knows",

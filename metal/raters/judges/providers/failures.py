@@ -22,8 +22,8 @@ _REJECTS = re.compile(
 )
 # How messages speak of a parameter -> its name in Model.parameters; response_format is `structured`.
 _PARAMETERS = {
-    r"response_?format|json_?schema|json mode|json_object|structured output|response_?(?:json_?)?schema|"
-    r"response_?mime_?type|guided": "response_format",
+    r"response_?format|output_config|output_?format|json_?schema|json mode|json_object|structured output|"
+    r"response_?(?:json_?)?schema|response_?mime_?type|guided": "response_format",
     r"temperature": "temperature",
     r"\bseed\b": "seed",
     r"max_tokens|max_output_tokens|maxoutputtokens": "max_tokens",

@@ -35,6 +35,7 @@ from metal.raters.judges.providers.failures import (
     read_json,
     retry_after,
 )
+from metal.raters.judges.providers.posting import guarded
 
 OURS = "metal"  # what our token is called in a batch's metadata
 MOST_BYTES = 190_000_000  # of a file; like the requests, a margin below what the services' documentation says
@@ -212,7 +213,7 @@ class OpenAIBatch:
     async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
         """Whatever goes wrong with a request becomes a CallFailed."""
         try:
-            async with openai_like.guarded(seconds, "answer", self._client):
+            async with guarded(openai, seconds, "answer", self._client):
                 yield
         except openai.APIStatusError as error:
             response = error.response

@@ -1,20 +1,11 @@
-"""OpenAI, Azure OpenAI, and servers that speak OpenAI's protocol, through the openai package.
-
-The package's client makes the first request, through its low-level `post`, which leaves the body as it is: nothing is
-lost of a reply that is not what the package expects. Later requests are that one with another body, sent by the same
-HTTP client: a call costs a quarter of the package's own `create`. The package's own retries are off.
-"""
+"""OpenAI, Azure OpenAI, and servers that speak OpenAI's protocol, through the openai package."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import httpx2
 import openai
 
@@ -23,7 +14,8 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.bounded import BoundedAsync
-from metal.raters.judges.providers.failures import as_object, failure, one_line, one_line_json, read_json, retry_after
+from metal.raters.judges.providers.failures import as_object, failure, one_line_json, read_json, retry_after
+from metal.raters.judges.providers.posting import Sender, settings_of
 from metal.raters.judges.secrets import key_from_environment
 
 API_VERSION = "2024-10-21"  # of Azure, the newest that is not a preview
@@ -53,14 +45,8 @@ def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
 
     Raises UsageError when a key or an address is missing.
     """
-    timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
-    http = OpenAIHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
-    shared: dict[str, Any] = {
-        "max_retries": 0,
-        "timeout": timeout,
-        "default_headers": model.sent_headers(),
-        "http_client": http,
-    }
+    shared = settings_of(model, OpenAIHttpClient)
+    http: httpx2.AsyncClient = shared["http_client"]
     if model.provider == "azure":
         return _azure(model, shared), http
     if model.provider == "openai":
@@ -91,9 +77,8 @@ class OpenAILike:
     """A connection to one model."""
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient, model: Model) -> None:
-        self._client, self._http, self._model = client, http, model
-        self._first: httpx2.Request | None = None  # as the package made it
-        self._whose = whose(model, client)
+        self._client, self._model, self._whose = client, model, whose(model, client)
+        self._sender = Sender(openai, client, http, "/chat/completions")
 
     async def close(self) -> None:
         await self._client.close()
@@ -104,25 +89,10 @@ class OpenAILike:
 
     async def post(self, body: dict[str, Any], seconds: float) -> Reply:
         """One request with this body and its whole reply, within that time. Raises CallFailed."""
-        async with guarded(seconds, "reply", self._client):
-            try:
-                response = await self._send(body)
-            except openai.APIStatusError as error:
-                response = error.response
+        response = await self._sender.response(body, seconds)
         if response.is_error:
             raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
         return read_body(response.content)
-
-    async def _send(self, body: dict[str, Any]) -> httpx2.Response:
-        first = self._first
-        if first is None:
-            response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            self._first = response.request
-            self._first.headers.pop("content-length", None)
-            return response
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        again = httpx2.Request("POST", first.url, headers=first.headers, content=content, extensions=first.extensions)
-        return await self._http.send(again)
 
 
 def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
@@ -144,28 +114,6 @@ def whose(model: Model, client: openai.AsyncOpenAI) -> str:
     usual = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
     key = model.api_key_env or usual.get(model.provider, "OPENAI_COMPATIBLE_API_KEY")
     return f"{what} {model.model} with the key in {key} at {client.base_url.host}"
-
-
-@asynccontextmanager
-async def guarded(seconds: float, what: str, client: openai.AsyncOpenAI) -> AsyncIterator[None]:
-    """Whatever goes wrong with a request but an answer's status becomes a CallFailed; `what` has to come in time.
-
-    The client's own timeout is between two pieces of an answer.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise CallFailed(calls.TIMEOUT, f"no whole {what} in {seconds:g} s") from None
-    except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError, ConnectionError) as error:
-        cause: BaseException = error  # the transport calls some timeouts lost connections; the innermost cause tells
-        while cause.__cause__:
-            cause = cause.__cause__
-        kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
-        message = f"{client.base_url.host}: {str(cause) or type(cause).__name__}"
-        raise CallFailed(kind, one_line(message)) from None
-    except (ValueError, httpx2.HTTPError) as error:  # an address or a header that cannot be sent
-        raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
 
 
 def error_in(body: bytes) -> dict[str, Any]:

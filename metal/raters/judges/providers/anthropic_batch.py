@@ -1,0 +1,207 @@
+"""Anthropic's Message Batches: half the price, an answer within a day.
+
+A batch is submitted with its requests in one call, and has no place for a token of ours. So the token stands in the
+`custom_id` of each request, behind our key; `find` sees it in the results of batches that have ended. While one is
+under way that this client did not begin, nobody can tell whose it is: `find` says so rather than let it be paid twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import anthropic
+import httpx2
+
+from metal.data.files import naming, new_file
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers import anthropic_messages
+from metal.raters.judges.providers.failures import as_object, encoded, key_in, read_json, retry_after
+from metal.raters.judges.providers.posting import guarded
+
+LIMITS = BatchLimits(100_000, 250_000_000)  # 256 MB by the documentation
+OLDEST = 29 * 86_400.0  # seconds that results are kept
+_PATH = "/v1/messages/batches"
+_PAGE = 100
+_PATIENCE = 120.0  # seconds for an answer
+_BYTES_A_SECOND = 100_000  # of a slow line
+_STATUS = {  # the HTTP status that an error in a result would have had
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+def open_batch_client(model: Model) -> AnthropicBatch:
+    """The batch service of an anthropic: model. Raises UsageError when the key is missing."""
+    return AnthropicBatch(*anthropic_messages.connect(model), model)
+
+
+class AnthropicBatch:
+    """A BatchClient of one model."""
+
+    limits = LIMITS
+
+    def __init__(self, client: anthropic.AsyncAnthropic, http: httpx2.AsyncClient, model: Model) -> None:
+        self._client, self._http, self._model = client, http, model
+        self._whose = anthropic_messages.whose(model, client)
+        self._begun: set[str] = set()  # by this client
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._client.close()
+
+    def line(self, key: str, ask: ModelRequest) -> bytes:
+        """The line of a request."""
+        return encoded({"custom_id": key, "params": anthropic_messages.request_body(self._model.model, ask)})
+
+    async def upload(self, file: Path, token: str) -> str:
+        """Where the file is: it goes along when the batch is submitted."""
+        return str(file.resolve())
+
+    async def submit(self, uploaded: str, token: str) -> str:
+        """Begin a batch with the requests of this file. Raises CallFailed."""
+        try:
+            lines = Path(uploaded).read_bytes().splitlines()
+        except FileNotFoundError:
+            raise CallFailed(calls.SERVER, "the file of requests is gone") from None
+        requests = [json.loads(line) for line in lines]
+        for request in requests:
+            request["custom_id"] += f"-{token}"
+        async with self._guarded(_PATIENCE + sum(map(len, lines)) / _BYTES_A_SECOND):
+            response = await self._client.post(_PATH, cast_to=httpx2.Response, body={"requests": requests})
+        name = read_json(response.content).get("id")
+        if not isinstance(name, str) or not name:
+            raise CallFailed(calls.SERVER, "a batch was given no id", body=response.text[:1000])
+        self._begun.add(name)
+        return name
+
+    async def find(self, token: str) -> str | None:
+        """The batch whose requests have this token. Raises CallFailed while one that may be it is under way."""
+        after, seen, unseen = "", set[str](), 0
+        while True:
+            page = await self._get(f"{_PATH}?limit={_PAGE}" + (f"&after_id={quote(after, safe='')}" if after else ""))
+            data = page.get("data")
+            batches = [as_object(batch) for batch in data] if isinstance(data, list) else []
+            for batch in batches:
+                name = str(batch.get("id") or "")
+                if name in self._begun or name in seen or _age(batch) > OLDEST:
+                    continue
+                seen.add(name)
+                if batch.get("processing_status") != "ended":
+                    unseen += 1
+                elif f'-{token}"' in (await self._first_line(name)).replace(" ", ""):
+                    return name
+            after = str(batches[-1].get("id") or "") if batches else ""
+            if not page.get("has_more") or not after or _age(batches[-1]) > OLDEST:
+                break
+        if unseen:
+            raise CallFailed(calls.SERVER, f"{unseen} batches are under way, and show whose they are at their end only")
+        return None
+
+    async def status(self, batch: str) -> Status:
+        """How far a batch is."""
+        content = await self._get(f"{_PATH}/{quote(batch, safe='')}")
+        stage = str(content.get("processing_status") or "")
+        counts = as_object(content.get("request_counts"))
+        done = [count for name, count in counts.items() if name != "processing" and type(count) is int]
+        return Status({"canceling": "cancelling"}.get(stage, stage), stage == "ended", sum(done) if done else None)
+
+    async def cancel(self, batch: str) -> None:
+        """Ask a batch to stop."""
+        async with self._guarded():
+            await self._client.post(f"{_PATH}/{quote(batch, safe='')}/cancel", cast_to=httpx2.Response)
+
+    async def forget(self, uploaded: str) -> None:
+        """Nothing: the file is ours."""
+
+    async def fetch(self, batch: str, into: Path) -> None:
+        """Write the lines of results. A download that breaks off leaves nothing under `into`."""
+        most = 4 * LIMITS.bytes
+        with new_file(into) as partial, naming(partial), partial.open("wb") as file:
+            last = b"\n"
+            async with self._guarded(_PATIENCE + most / _BYTES_A_SECOND), self._results(batch) as answer:
+                async for piece in answer.aiter_bytes(1 << 20):
+                    file.write(piece)
+                    calls.check_size(file.tell(), most)
+                    last = piece[-1:] or last
+            if last != b"\n":
+                file.write(b"\n")
+
+    def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
+        """(key, reply or failure) of a line of results. Raises CallFailed (SERVER) for one that has no key."""
+        content = read_json(line)
+        key = key_in(line, str(content.get("custom_id") or "").partition("-")[0])
+        result = as_object(content.get("result"))
+        kind = str(result.get("type"))
+        try:
+            if kind == "succeeded":
+                return key, anthropic_messages.read_body(encoded(as_object(result.get("message"))))
+            if kind in ("expired", "canceled"):
+                return key, CallFailed(calls.EXPIRED, f"the batch was {kind} before it was asked")
+            error = as_object(result.get("error"))
+            inner = as_object(error.get("error", error))
+            status = _STATUS.get(str(inner.get("type")), 500)
+            return key, anthropic_messages.read_failure(status, encoded({"error": inner}), self._whose)
+        except CallFailed as failed:
+            return key, failed
+
+    # ------------------------------------------------------------ connection
+
+    async def _first_line(self, batch: str) -> str:
+        text = b""
+        async with self._guarded(), self._results(batch) as answer:
+            async for piece in answer.aiter_bytes(1 << 12):
+                text += piece
+                if b"\n" in text:
+                    break
+        return text.partition(b"\n")[0].decode("utf-8", "replace")
+
+    @asynccontextmanager
+    async def _results(self, batch: str) -> AsyncIterator[httpx2.Response]:
+        """The lines of results as they come; the package would read each."""
+        url = f"{str(self._client.base_url).rstrip('/')}{_PATH}/{quote(batch, safe='')}/results"
+        headers = {name: value for name, value in self._client.default_headers.items() if isinstance(value, str)}
+        async with self._http.stream("GET", url, headers=headers) as response:
+            if response.is_error:
+                content = await response.aread()
+                wait = retry_after(response.headers)
+                raise anthropic_messages.read_failure(response.status_code, content, self._whose, wait)
+            yield response
+
+    async def _get(self, path: str) -> dict[str, Any]:
+        async with self._guarded():
+            response = await self._client.get(path, cast_to=httpx2.Response)
+        return read_json(response.content)
+
+    @asynccontextmanager
+    async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
+        """Whatever goes wrong with a request becomes a CallFailed."""
+        try:
+            async with guarded(anthropic, seconds, "answer", self._client):
+                yield
+        except anthropic.APIStatusError as error:
+            response, wait = error.response, retry_after(error.response.headers)
+            raise anthropic_messages.read_failure(response.status_code, response.content, self._whose, wait) from None
+
+
+def _age(batch: dict[str, Any]) -> float:
+    """Seconds since a batch was made; 0 where it does not say."""
+    try:
+        return time.time() - datetime.fromisoformat(str(batch.get("created_at"))).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,0 +1,196 @@
+"""The batch client of Anthropic against a local server of its Message Batches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+import metal
+from metal.errors import UsageError
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import BatchClient, CallFailed, Reply
+from metal.raters.judges.models import find_model, with_settings
+from metal.raters.judges.providers import open_batch_client, open_client
+from metal.raters.judges.providers.anthropic_messages import read_body, read_failure
+from tests.anthropic_batch_server import AnthropicBatchServer
+from tests.batch_jobs import Behaviour, in_turn
+from tests.judges.batch_trips import TOKEN, asks, results, submitted, trip
+from tests.llm_server import Fault
+
+T = TypeVar("T")
+NAME = "anthropic:claude-haiku-4-5"
+OTHER = "zyxwvutsrq9876543210"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnthropicBatchServer]:
+    with AnthropicBatchServer() as running:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
+        yield running
+
+
+def with_client(server: AnthropicBatchServer, does: Callable[[BatchClient], Awaitable[T]]) -> T:
+    return trip(open_batch_client(with_settings(find_model(NAME, {}), base_url=server.url)), does)
+
+
+def carried_out(server: AnthropicBatchServer, folder: Path, count: int = 4) -> dict[str, Reply | CallFailed]:
+    async def does(client: BatchClient) -> dict[str, Reply | CallFailed]:
+        _, read = await results(client, await submitted(client, folder, asks(count)), folder)
+        assert len(dict(read)) == len(read)
+        return dict(read)
+
+    return with_client(server, does)
+
+
+def test_a_batch_is_answered_as_single_calls_are(server: AnthropicBatchServer, tmp_path: Path) -> None:
+    outcome = carried_out(server, tmp_path)
+    assert list(outcome) == list(asks(4))
+
+    async def directly() -> list[Reply]:
+        client = open_client(with_settings(find_model(NAME, {}), base_url=server.url))
+        try:
+            return [await client.ask(question) for question in asks(4).values()]
+        finally:
+            await client.close()
+
+    def plain(replies: Iterable[Reply | CallFailed]) -> list[Reply]:
+        return [replace(each, raw=repr(json.loads(each.raw)).encode()) for each in replies if isinstance(each, Reply)]
+
+    assert plain(outcome.values()) == plain(asyncio.run(directly()))
+    assert server.bodies[0] == server.bodies[-4], "the same body is sent"
+    assert server.bodies[0]["max_tokens"] == 4096
+
+
+def test_what_came_to_nothing_says_why(server: AnthropicBatchServer, tmp_path: Path) -> None:
+    def kinds(behaviour: Behaviour) -> set[str]:
+        server.service.behaviour = lambda job: behaviour
+        return {
+            each.kind if isinstance(each, CallFailed) else "reply" for each in carried_out(server, tmp_path).values()
+        }
+
+    assert kinds(Behaviour(expires_after=0.5)) == {"reply", calls.EXPIRED}
+    assert kinds(Behaviour(stops_after=0.5)) == {"reply", calls.EXPIRED}
+    assert kinds(Behaviour(failing=0.5, fault=Fault("429"))) == {"reply", calls.BUSY}
+    assert kinds(Behaviour(failing=1.0, fault=Fault("400"))) == {calls.REJECTED}
+    assert kinds(Behaviour(failing=1.0, fault=Fault("503"))) == {calls.SERVER}
+
+
+def test_a_batch_whose_submission_was_not_answered_is_found(server: AnthropicBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = in_turn(Behaviour(), Behaviour(lost=True, wait=0.0))
+    server.page = 1  # the list comes in pages
+
+    async def begins(client: BatchClient) -> tuple[str, str | None, str | None]:
+        other = await submitted(client, tmp_path, asks(2), OTHER)
+        with pytest.raises(CallFailed):
+            await submitted(client, tmp_path, asks(3))
+        return other, await client.find(TOKEN), await client.find("a" * 20)
+
+    other, batch, none = with_client(server, begins)
+    assert (batch, none) == (server.service.jobs[1].id, None)
+    assert batch != other
+
+
+def test_while_another_batch_is_under_way_nobody_says_there_is_none(
+    server: AnthropicBatchServer, tmp_path: Path
+) -> None:
+    """It may be the one that is looked for: submitting again could be paid twice."""
+    server.service.wait = 1000.0
+    batch = with_client(server, lambda client: submitted(client, tmp_path, asks(2)))
+
+    async def looks(client: BatchClient) -> str | None:
+        return await client.find(OTHER)
+
+    with pytest.raises(CallFailed, match="1 batches are under way") as waiting:
+        with_client(server, looks)
+    assert waiting.value.kind in calls.TRANSIENT
+    server.service.ahead = 2000.0
+    assert with_client(server, looks) is None
+
+    async def own(client: BatchClient) -> str | None:
+        server.service.wait, server.service.ahead = 1e6, 0.0
+        await submitted(client, tmp_path, asks(2))
+        return await client.find(OTHER)
+
+    assert with_client(server, own) is None  # its own batches are known to it
+    assert batch
+
+
+def test_cancelling_and_a_batch_there_is_not(server: AnthropicBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 1000.0
+
+    async def does(client: BatchClient) -> Any:
+        batch = await submitted(client, tmp_path, asks(2))
+        await client.cancel(batch)
+        status, read = await results(client, batch, tmp_path)
+        with pytest.raises(CallFailed) as nothing:
+            await client.status("msgbatch_none")
+        with pytest.raises(CallFailed) as gone:
+            await client.submit(str(tmp_path / "nowhere.jsonl"), TOKEN)
+        return status, read, nothing.value.kind, gone.value.kind
+
+    status, read, unknown, gone = with_client(server, does)
+    assert (status.done, unknown, gone) == (2, calls.UNKNOWN_MODEL, calls.SERVER)
+    assert [each.kind for _, each in read] == [calls.EXPIRED] * 2
+
+
+def test_judging_through_batches(server: AnthropicBatchServer, tmp_path: Path) -> None:
+    """The same ratings as by single calls, at half the price, through a lost answer and requests that failed."""
+    server.service.behaviour = in_turn(Behaviour(failing=0.3), Behaviour(expires_after=0.5))
+    ask: dict[str, Any] = {"criteria": "task_quality", "languages": "en", "sample": 12}
+    batched = metal.judge("datasets/demo", NAME, batch=True, out=tmp_path / "batch", **ask)
+    single = metal.judge("datasets/demo", NAME, out=tmp_path / "single", **ask)
+    columns = ["output", "criterion", "rater", "score", "comment"]
+    assert batched.ratings[columns].equals(single.ratings[columns])
+    assert batched.ratings["score"].notna().all()
+    assert set(batched.ratings["rater"]) == {f"{NAME}/detailed"}
+    assert max(server.service.answers.values()) == 1
+
+
+def test_what_a_message_says() -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "3?"},
+        {"type": "text", "text": '{"score": '},
+        {"type": "text", "text": "2}"},
+    ]
+    usage = {
+        "input_tokens": 10,
+        "cache_read_input_tokens": 90,
+        "cache_creation_input_tokens": None,
+        "output_tokens": 70,
+    }
+    message = {"content": blocks, "stop_reason": "end_turn", "model": "claude-x", "usage": usage}
+    reply = read_body(json.dumps(message).encode())
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == ('{"score": 2}', 100, 70)  # thoughts are paid, not read
+    endings = {"refusal": calls.REFUSED, "max_tokens": calls.TRUNCATED, "stop_sequence": calls.COMPLETE}
+    for reason, ending in endings.items():
+        assert read_body(json.dumps(message | {"stop_reason": reason}).encode()).ending == ending
+    assert read_body(b'{"content": null}').ending == calls.NO_CHOICES
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message", "expected"),
+    [
+        (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", calls.QUOTA),
+        (400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum", calls.TOO_LONG),
+        (400, "invalid_request_error", "`temperature` is deprecated for this model.", calls.PARAMETER),
+        (400, "invalid_request_error", "output_config.format: not supported by this model", calls.PARAMETER),
+        (429, "rate_limit_error", "This request would exceed your organization's rate limit.", calls.BUSY),
+        (529, "overloaded_error", "Overloaded", calls.SERVER),
+    ],
+)
+def test_errors(status: int, kind: str, message: str, expected: str) -> None:
+    body = json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
+    assert read_failure(status, body, "model x").kind == expected
+
+
+def test_without_a_key_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(UsageError, match="ANTHROPIC_API_KEY"):
+        open_batch_client(find_model(NAME, {}))
