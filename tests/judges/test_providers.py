@@ -438,7 +438,8 @@ def test_what_it_cannot_do_is_told(site: Path) -> None:
 def test_metals_own_are_listed_without_their_libraries() -> None:
     code = (
         "import sys\nfrom metal.raters.judges.providers import provider_states\n"
-        "print(len(provider_states()), {'openai', 'anthropic', 'google.genai', 'langchain', 'guidance'} & set(sys.modules))"
+        "print(len(provider_states()), "
+        "{'openai', 'anthropic', 'google.genai', 'langchain', 'guidance'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["10", "set()"]
