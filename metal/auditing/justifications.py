@@ -26,7 +26,7 @@ from metal.stats.intervals import correlation_interval, interval_of_mean
 from metal.stats.jury import ridge
 from metal.stats.patterns import Codes, Numbers
 
-MOST = 200  # reasons that are read, of a judge in a language; of outputs that people rated where there are as many
+MOST = 120  # reasons that are read, of a judge in a language; of outputs that people rated where there are as many
 LEAST = 30  # reasons to learn from, and to measure on
 COLUMNS = 64  # that words are hashed into
 BEGINS = 300  # characters that tell the language

@@ -43,7 +43,7 @@ def row_of(data: metal.Dataset) -> dict[str, Any]:
 def test_corrupted_reasons_are_recovered(share: float) -> None:
     """Every reason names a level and quotes; the corrupted share lies in both intervals."""
     row = row_of(world(wrong=share, invented=share))
-    assert (row["reasons"], row["read"], row["answered"]) == (300, 150, 300)
+    assert (row["reasons"], row["read"], row["answered"]) == (300, 100, 300)
     assert row["named"] == row["quotes"] == row["read"] <= MOST
     assert row["contradicts_low"] <= share + 1e-9 <= row["contradicts_high"]
     assert row["quotes_found_low"] <= 1 - share <= row["quotes_found_high"] + 1e-9
