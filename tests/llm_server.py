@@ -237,7 +237,9 @@ def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
     for name, told in (_schema_of(body).get("properties") or {"score": {}, "justification": {}}).items():
         is_number = name == "score" or str(told.get("type")).lower() in ("integer", "number")
         options = told.get("enum") or ((0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",))
-        verdict[name] = _summary(prompt, prompt_hash) if name == "summary" else options[prompt_hash % len(options)]
+        verdict[name] = (
+            _summary(prompt, prompt_hash) if name in ("summary", "answer") else options[prompt_hash % len(options)]
+        )
     return json.dumps(verdict)
 
 

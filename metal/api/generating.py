@@ -39,7 +39,7 @@ async def generate_async(
     data: StrPath | None = None,
     model: Annotated[Names, Option("Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.", "-m")] = (),
     *,
-    quality: Annotated[Names, Option("good, bad, reference, or your own. [default: good,bad]", "-q")] = (
+    quality: Annotated[Names, Option("good, bad, answer, bad-answer, reference, yours. [default: good,bad]", "-q")] = (
         "good",
         "bad",
     ),
@@ -73,6 +73,8 @@ async def generate_async(
     temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the chosen
     ones are what people and judges rate. Texts that decline (in English), copy the passage or are in another
     language are flagged, counted, and not chosen.
+
+    `quality="answer,bad-answer"` writes answers to questions in the same way, `quality="translation"` translations.
 
     `quality="reference"` adds the summaries that people wrote; several models keep a judge from rating its
     own family's texts only. A quality of your own is a file generate/NAME.toml in a folder given with

@@ -1,12 +1,15 @@
-"""Generating summaries of several qualities, and choosing which of them people rate (METAL 3.1.2).
+"""Generating texts of several qualities, and choosing which of them people rate (METAL 3.1.2).
 
 Instructions for generators are prompts/generate/QUALITY.toml, filled with a passage. A file is a quality: `good` and
-`bad` are METAL's, any other name is a quality of your own (`quality="medium"`).
+`bad` are METAL's summaries, any other name is a quality of your own (`quality="medium"`). `writes` in it names the
+field of the reply that holds the text, `summary` unless it says otherwise. METAL's released templates
+(generation_prompts/QUALITY_prompt.md, for guidance 0.0.64) are read as they are: nothing of ours is in what they send.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from metal.building.flags import LanguageProfiles, flags
-from metal.building.tasks import named_files
-from metal.data.files import read_toml
+from metal.data.files import read_text, read_toml
 from metal.data.languages import language_name, sides
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
@@ -34,19 +36,18 @@ from metal.raters.judges.rubric import Rubric
 from metal.raters.judges.structured import field_of, justification_in, objects_with, without_thoughts
 
 REFERENCE = "reference"  # the quality of the summaries that people wrote
-SCHEMA = {
-    "type": "object",
-    "properties": {"summary": {"type": "string"}, "justification": {"type": "string"}},
-    "required": ["summary", "justification"],
-    "additionalProperties": False,
-}
-_KEYS = ("system", "user", "temperature")
+SUMMARY = "summary"  # the field of a reply that holds the text
+_RELEASED = "_prompt"  # ends the names of METAL's released files
+_KEYS = ("system", "user", "temperature", "writes")
 _VARIABLES = "It may use language, source, title, and criteria (name, label, question, simple, detailed, best, worst)"
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """How to write in a quality: the templates, the temperature, and the criteria that the quality is about."""
+    """How to write in a quality: the templates, the temperature, and the criteria that the quality is about.
+
+    writes: the field of the reply that holds the text.
+    """
 
     quality: str
     system: str
@@ -54,12 +55,21 @@ class Instruction:
     temperature: float
     rubrics: Mapping[str, Rubric]
     path: Path
+    writes: str = SUMMARY
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of a reply."""
+        fields = (self.writes, "justification")
+        properties = {name: {"type": "string"} for name in fields}
+        return {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
 
     def write(self, source: Source) -> Message:
         """The message about one passage. Raises DataError for a template that cannot be filled."""
         values = {
             "language": language_name(sides(source.language)[1]),
             "source": fence("PASSAGE", fence_code(source.text), source.text),
+            "passage": source.text,
             "title": fence("TITLE", fence_code(source.title), source.title) if source.title else "",
             "criteria": self._criteria,
         }
@@ -71,7 +81,8 @@ class Instruction:
     @cached_property
     def digest(self) -> str:
         """Eight hex digits that identify the instruction, independent of the passage."""
-        written = [self.system, self.user, self.temperature, self._criteria]
+        written: list[Any] = [self.system, self.user, self.temperature, self._criteria]
+        written += [self.writes] if self.writes != SUMMARY else []
         return blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=4).hexdigest()
 
     @cached_property
@@ -96,12 +107,16 @@ def _described(rubric: Rubric) -> dict[str, str]:
 
 def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str, Rubric]) -> Instruction:
     """The first instruction of that name in the folders. Raises UnknownName, or DataError for a bad file."""
-    paths = named_files(folders, "generate")
+    paths = {
+        path.stem.removesuffix(_RELEASED): path
+        for folder in reversed(folders)
+        for path in [*(folder / "generation_prompts").glob(f"*{_RELEASED}.md"), *(folder / "generate").glob("*.toml")]
+    }
     if quality not in paths:
         remedy = "Or give your own as generate/NAME.toml with `prompt_folders='DIR'`"
         raise UnknownName("quality", quality, [*sorted(paths), REFERENCE], remedy)
     path = paths[quality]
-    content = read_toml(path)
+    content = read_toml(path) if path.suffix == ".toml" else _read_released(path)
     for key in content:
         if key not in _KEYS:
             raise UnknownName(f"{path}: key", key, _KEYS)
@@ -110,7 +125,10 @@ def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str
     temperature = content.get("temperature")
     if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
         raise DataError(path, f"temperature is {temperature!r}", "Give a number from 0 to 2, e.g. temperature = 0")
-    instruction = Instruction(quality, content["system"], content["user"], temperature, rubrics, path)
+    writes = content.get("writes", SUMMARY)
+    if not isinstance(writes, str) or not writes.isidentifier() or writes == "justification":
+        raise DataError(path, f"writes is {writes!r}", 'It is the field of the reply with the text: writes = "answer"')
+    instruction = Instruction(quality, content["system"], content["user"], temperature, rubrics, path, writes)
     mark = "\ue000"
     trial = instruction.write(Source("try", "en", mark))
     if mark not in trial.user + trial.system:
@@ -118,17 +136,27 @@ def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str
     return instruction
 
 
-def read_generated(text: str) -> tuple[str, str] | None:
-    """(summary, justification) of a reply's last JSON object with a summary, wherever it stands; None without one.
+def _read_released(path: Path) -> dict[str, Any]:
+    """A template for guidance 0.0.64: its system and user message, and the temperature of its `gen`."""
+    text = read_text(path)
+    parts = dict(re.findall(r"\{\{#(system|user)~?\}\}(.*?)\{\{~?/\1\}\}", text, re.S))
+    temperature = re.search(r"\{\{~?gen [^}]*\btemperature=([\d.]+)", text)
+    if not {"system", "user"} <= parts.keys() or not temperature:
+        raise DataError(path, "no template of METAL's release", "It has #system, #user and gen with a temperature")
+    return parts | {"temperature": float(temperature[1])}
+
+
+def read_generated(text: str, writes: str = SUMMARY) -> tuple[str, str] | None:
+    """(text, justification) of a reply's last JSON object with the field, wherever it stands; None without one.
 
     >>> read_generated('Here: {"summary": "It rained.", "justification": "short"}')
     ('It rained.', 'short')
     """
     last = None
-    for _, fields in objects_with(without_thoughts(text), ("summary",)):
-        summary = field_of(fields, ("summary",))
-        if isinstance(summary, str) and summary.strip():
-            last = summary.strip(), justification_in(fields)
+    for _, fields in objects_with(without_thoughts(text), (writes,)):
+        written = field_of(fields, (writes,))
+        if isinstance(written, str) and written.strip():
+            last = written.strip(), justification_in(fields)
     return last
 
 
@@ -158,7 +186,7 @@ class TextRequest:
     @property
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema of the reply."""
-        return SCHEMA
+        return self.instruction.schema
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -176,12 +204,12 @@ class TextRequest:
         return {"prompt": self.instruction.quality, "output": self.output, "sample": 1}
 
     def kind(self, text: str, ending: str) -> str:
-        """The kind of a reply: VERDICT if it contains a summary."""
+        """The kind of a reply: VERDICT if it contains the text."""
         if ending != calls.COMPLETE:
             return ending
         if not text.strip():
             return EMPTY
-        return VERDICT if read_generated(text) else UNPARSABLE
+        return VERDICT if read_generated(text, self.instruction.writes) else UNPARSABLE
 
 
 @dataclass(frozen=True)
@@ -220,7 +248,7 @@ class Generation:
         sent = text.encode("utf-8", "surrogatepass")
         request = TextRequest("", source, instruction, generator_name(model, instruction.quality), 0.0)
         identity = replace(model, parameters=parameters_of(model, request)).identity
-        asked_of = json.dumps([identity, SCHEMA], sort_keys=True, default=str).encode()
+        asked_of = json.dumps([identity, instruction.schema], sort_keys=True, default=str).encode()
         key = blake2b(asked_of + b"\0" + sent, digest_size=16).hexdigest()
         return replace(request, key=key, rough_tokens=rough_tokens(len(text), len(sent)))
 
@@ -235,7 +263,7 @@ def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Outpu
                 continue
             kind = failure_reason(record) or request.kind(record["text"], record["ending"])
             tally.kinds[kind] += 1
-            text = read_generated(record["text"]) if kind == VERDICT else None
+            text = read_generated(record["text"], request.instruction.writes) if kind == VERDICT else None
             if text:
                 source = request.source
                 yield Output(request.output, source.source, request.generator, source.language, *text)

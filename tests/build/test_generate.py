@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import metal
 from metal.building.flags import LanguageProfiles
 from metal.building.generate import (
     Generation,
@@ -25,16 +26,18 @@ from metal.building.generate import (
     references,
 )
 from metal.building.tasks import named_files
+from metal.data.dataset import load_dataset, save_dataset
 from metal.data.files import bundled
 from metal.data.records import Output, Source
-from metal.errors import MetalError
+from metal.errors import DataError, MetalError
 from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
 from metal.raters.judges.collect import CallStatistics, JournalIndex
 from metal.raters.judges.models import Model, find_model
-from metal.raters.judges.prompts import fence, fence_code
+from metal.raters.judges.prompts import Message, fence, fence_code
 from metal.raters.judges.reader import EMPTY, UNPARSABLE
 from metal.raters.judges.rubric import Rubric
 from tests.judges.test_prompts import HOSTILE
+from tests.llm_server import LlmServer
 
 OURS = bundled("prompts")
 GOOD = 'system = "You write."\nuser = "{{ language }}: {{ source }}"\ntemperature = 0\n'
@@ -153,12 +156,12 @@ def test_an_own_quality_and_an_own_good_one(rubrics: Mapping[str, Rubric], tmp_p
     own(tmp_path, GOOD.replace("= 0", "= 0.7"))
     own(tmp_path, GOOD.replace("You write.", "Mine."), "good")
     folders = [tmp_path, OURS]
-    assert sorted(named_files(folders, "generate")) == ["bad", "good", "medium"]
+    assert {"bad", "good", "medium"} < named_files(folders, "generate").keys()
     assert load_instruction("medium", folders, rubrics).temperature == 0.7
     assert load_instruction("good", folders, rubrics).system == "Mine."
     with pytest.raises(MetalError, match="did you mean 'medium'"):
         load_instruction("medum", folders, rubrics)
-    with pytest.raises(MetalError, match="known: bad, good, medium, reference"):
+    with pytest.raises(MetalError, match=r"known: answer, bad, .*good, medium, .*reference"):
         load_instruction("zzz", folders, rubrics)
 
 
@@ -201,6 +204,59 @@ def test_a_summary_is_found(text: str) -> None:
 )  # fmt: skip
 def test_where_there_is_no_summary_there_is_none(text: str) -> None:
     assert read_generated(text) is None
+
+
+def test_the_text_stands_in_the_field_that_the_quality_names(tmp_path: Path) -> None:
+    assert read_generated('{"answer": "Goethe.", "justification": "So."}', "answer") == ("Goethe.", "So.")
+    assert read_generated('{"summary": "Goethe."}', "answer") is None
+    answer, good = (load_instruction(quality, [bundled("prompts")], {}) for quality in ("answer", "good"))
+    assert list(answer.schema["properties"]) == ["answer", "justification"] == answer.schema["required"]
+    assert list(good.schema["properties"]) == ["summary", "justification"]
+    assert answer.digest != replace(answer, writes="reply").digest
+    (tmp_path / "generate").mkdir()
+    for writes in ('"a b"', "3", '"justification"'):
+        text = f'system = "x"\nuser = "{{{{ source }}}}"\ntemperature = 0\nwrites = {writes}\n'
+        (tmp_path / "generate" / "own.toml").write_text(text)
+        with pytest.raises(DataError, match="writes is"):
+            load_instruction("own", [tmp_path], {})
+
+
+def test_released_generation_templates_are_read(tmp_path: Path, rubrics: Mapping[str, Rubric]) -> None:
+    """Of the form of METAL's release, for guidance 0.0.64; what is sent holds nothing of ours."""
+    (tmp_path / "generation_prompts").mkdir()
+    path = tmp_path / "generation_prompts" / "good_prompt.md"
+    text = (
+        "{{#system~}}\n[system](#x)\nWrite it in {{language}}.\n"
+        '```json\n{\n  "a": {"0": {"b": "c"}}\n}\n```\n{{~/system}}\n\n'
+        '{{#user~}}\npassage = "{{passage}}"\nlanguage = "{{language}}"\n{{~/user}}\n\n'
+        "{{#assistant~}}\n{{gen 'evaluation' max_tokens=2048 temperature=0.3}}\n{{~/assistant}}"
+    )
+    path.write_text(text)
+    instruction = load_instruction("good", [tmp_path, OURS], rubrics)
+    message = instruction.write(passage("The {{ passage }}."))
+    system = '[system](#x)\nWrite it in Swahili.\n```json\n{\n  "a": {"0": {"b": "c"}}\n}\n```'
+    assert message == Message(system, 'passage = "The {{ passage }}."\nlanguage = "Swahili"')
+    assert (instruction.temperature, instruction.writes, instruction.path) == (0.3, "summary", path)
+    path.write_text(text.replace("{{gen", "{{make"))
+    with pytest.raises(DataError, match="no template of METAL's release"):
+        load_instruction("good", [tmp_path, OURS], rubrics)
+
+
+def test_answers_are_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = load_dataset("datasets/demo")
+    sources = dict(list(demo.sources.items())[:3])
+    bare = replace(demo, sources=sources, outputs={}, ratings=demo.ratings.iloc[:0], raters={})
+    save_dataset(bare, tmp_path / "questions")
+    with LlmServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        metal.generate(
+            tmp_path / "questions", "openai:gpt-4o", quality="answer,bad-answer", choose="all", out=tmp_path / "run"
+        )
+    outputs = load_dataset(tmp_path / "questions").outputs.values()
+    assert {output.generator for output in outputs} == {"openai:gpt-4o/answer", "openai:gpt-4o/bad-answer"}
+    assert len(outputs) == 6
+    assert all(output.text and output.note for output in outputs)
 
 
 @pytest.mark.parametrize("words", ["", ', "justification": null', ', "justification": {}', ', "justification": " "'])
