@@ -18,6 +18,7 @@ from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.call import answer_schema
 from metal.raters.judges.examples import RatedExample, apart, draw_examples
 from metal.raters.judges.prompts import Prompt
+from metal.raters.judges.reader import read_reply
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.templates import load_template, with_references
 from tests.conftest import TASK_QUALITY
@@ -175,6 +176,35 @@ def test_a_task_calls_its_texts_by_their_names(task: str, source: str, output: s
     assert name == f"{task}-pairs"
     assert re.search(rf"^----- {output} B (\w+) BEGINS -----\nTwo.\n----- {output} B \1 ENDS", text, re.M)
     assert '{"score": <"A" or "B" or "C">, "justification"' in text
+
+
+def test_the_form_of_prometheus() -> None:
+    levels = tuple(Level(value, label) for value, label in enumerate(("w", "x", "h", "y", "r"), 1))
+    criterion = Criterion("correctness", Scale("ordinal", levels), question="Is it right?")
+    template = load_template("prometheus", [PROMPTS])
+    prompt = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed))
+    text = prompt.write("correctness", "en", "Who wrote Faust?", "Goethe").user
+    parts = dict(re.findall(r"^###([^\n:]+(?: \([^)]*\))?):\n(.*?)(?=\n\n###|\Z)", text + "\n", re.M | re.S))
+    assert parts["The instruction to evaluate"] == "Who wrote Faust?"
+    assert parts["Response to evaluate"] == "Goethe"
+    assert "Score 5: Right: It answers all that was asked" in parts["Score Rubrics"]
+    assert text.endswith("###Feedback:")
+    template = load_template("prometheus-reference", [PROMPTS])
+    shown = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed)).write(
+        "correctness", "en", "Who?", "Goethe", references=["J. W. v. Goethe"]
+    )
+    worse = replace(criterion, direction="lower")
+    lower = Prompt(template, {"correctness": Rubric(worse)}).write("correctness", "en", "", "x", references=["y"])
+    assert "###Reference Answer (Score 1):" in lower.user
+    assert "###Reference Answer (Score 5):\nJ. W. v. Goethe\n\n" in shown.user
+    for reply, score in (
+        ("Feedback: The response names the author. [RESULT] 5", 5),
+        ("Feedback: It would get a 3 if it gave the year. So the overall score is 2. [RESULT] 2", 2),
+        ("The answer is right, but short.\n[RESULT] (4)", 4),
+        ("Feedback: उत्तर आंशिक रूप से सही है। [RESULT] 3", 3),
+        ("Feedback: It names no author.", None),
+    ):
+        assert read_reply(reply, criterion.scale).score == score, reply
 
 
 def test_a_task_of_ones_own(tmp_path: Path) -> None:

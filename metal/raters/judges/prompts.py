@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.languages import name_in
-from metal.data.records import Scale
+from metal.data.records import Criterion, Scale
 from metal.errors import DataError
 from metal.raters.judges.examples import RatedExample
 from metal.raters.judges.rubric import UNREVIEWED, LevelText, Rubric
@@ -26,9 +26,7 @@ from metal.raters.judges.templates import PAIRS, Template, check_slots
 _SLOT = re.compile("\ue000(source|references|output|first|second)\ue001")
 _CODE_BYTES = 5
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
-_VARIABLES = (
-    "It may use language, criterion (label, question, simple, detailed), levels, values, source, references, output"
-)
+_VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, best, source, references, output"
 
 
 @dataclass(frozen=True)
@@ -91,6 +89,7 @@ class Prompt:
             self._frame(criterion, "", has_source, self.template.shows_references)
         rubric = rubric_variables(self.rubrics[criterion])
         content: list[Any] = [self.template.system, self.template.user, rubric]
+        content += ["bare"] if self.template.bare else []
         content += [self.template.reason] if self.template.reason != "after" else []
         content += [self.template.variables(rubric)] if self.template.roles else []
         content += [[language, self._shown_examples(criterion, language)] for language in sorted(self.examples)]
@@ -109,10 +108,12 @@ class Prompt:
         system, user = self._frame(criterion, language, bool(source.strip()), bool(references))
         code = fence_code(source, *outputs, *references)
         slots = zip(("source", *self.template.slots), (source, *outputs), strict=True)
-        texts = {slot: fence(self.template.fenced(slot), code, text) for slot, text in slots}
-        shown = (fence(self.template.fenced("references"), code, text) for text in references)
-        texts["references"] = "\n".join(shown)
+        texts = {slot: self._fenced(slot, code, text) for slot, text in slots}
+        texts["references"] = "\n".join(self._fenced("references", code, text) for text in references)
         return Message(_filled(system, texts), _filled(user, texts))
+
+    def _fenced(self, slot: str, code: str, text: str) -> str:
+        return text if self.template.bare else fence(self.template.fenced(slot), code, text)
 
     def frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> str:
         """Everything in a message except its texts: the same frame and texts always give the same message."""
@@ -129,6 +130,7 @@ class Prompt:
         values |= self.template.variables(values) | {
             "language": name_in(language, self.template.language or "en") if language else "",
             "has_source": has_source,
+            "best": _best(self.rubrics[criterion].criterion),
             "references": "\ue000references\ue001" if has_references else "",
             **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
@@ -213,6 +215,12 @@ def _values(scale: Scale) -> str:
         return ("" if scale.low is None else "a number from ") + scale.describe()
     values = [f"{value:g}" for value in scale.values]
     return f"{', '.join(values[:-1])} or {values[-1]}"
+
+
+def _best(criterion: Criterion) -> str:
+    """The best score, where the scale has one."""
+    ends = criterion.scale.ends
+    return f"{ends[criterion.direction == 'higher']:g}" if ends else ""
 
 
 def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:

@@ -36,7 +36,8 @@ class Template:
     whether it shows two outputs, of which one may be better. reason: whether the justification is written after the
     score, before it, or not at all ("after", "before", "none"). references: whether those of the source are shown.
     roles: of a frame (frames/judge.toml), the words of a task; description: which of a criterion it shows, SIMPLE,
-    DETAILED, or "" for the better one there is.
+    DETAILED, or "" for the better one there is. bare: whether texts stand without marker lines, for models that were
+    trained so.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Template:
     roles: Mapping[str, str] = field(default_factory=dict)
     references: bool = False
     description: str = ""
+    bare: bool = False
 
     @property
     def shows_references(self) -> bool:
@@ -173,16 +175,19 @@ def _words(table: Any, path: Path) -> dict[str, str]:
 
 def _read_template(name: str, path: Path, pairs: bool) -> Template:
     content = read_toml(path)
-    check_known(f"{path}: key", content, ["system", "user", "letters", "reason", "roles", REVIEWED])
+    check_known(f"{path}: key", content, ["system", "user", "letters", "reason", "roles", "bare", REVIEWED])
     system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
+    bare = content.get("bare", False)
+    if not isinstance(bare, bool):
+        raise DataError(path, "bare is neither true nor false", "Write bare = true, or leave it out")
     if not isinstance(letters, bool):
         raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
     reason = content.get("reason", "after")
     if reason not in _REASONS:
         raise DataError(path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out")
-    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs, reason)
+    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs, reason, bare=bare)
     check_slots(template, user + system)
     return template
 
