@@ -26,7 +26,10 @@ from metal.raters.judges.templates import PAIRS, Template, check_slots
 _SLOT = re.compile("\ue000(source|references|output|first|second)\ue001")
 _CODE_BYTES = 5
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
-_VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, best, source, references, output"
+_VARIABLES = (
+    "It may use language, criterion (label, question, simple, detailed), levels, values, best, source, references, "
+    "output"
+)
 
 
 @dataclass(frozen=True)
