@@ -21,6 +21,7 @@ FLOORS = [
     {"raters"},
     {"building"},
     {"auditing", "boards", "genie"},
+    {"fairness", "correcting", "selecting", "gating"},
     {"planning"},
     {"runs"},
     {"running"},

@@ -200,9 +200,9 @@ def leaderboard(
     UsageError where no criterion that people rated has ends.
     """
     from metal.api.ranking_results import Leaderboard
-    from metal.auditing.corrected_compared import with_corrected
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
+    from metal.correcting.compared import with_corrected
     from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_one_person

@@ -92,9 +92,9 @@ def bias_language(
     """
     from metal import __version__
     from metal.api.bias_result import LanguageBias
-    from metal.auditing.language_bias import language_bias
     from metal.auditing.settings import AuditSettings
     from metal.data.text import signature_line
+    from metal.fairness.language_bias import language_bias
 
     inputs = load(data, ratings)
     dataset = inputs.dataset
@@ -166,9 +166,9 @@ def bias_plan(
     """
     import pandas as pd
 
-    from metal.auditing.condition_plan import condition_plans
     from metal.building.translating import texts_to_translate, with_translations
     from metal.data.dataset import save_dataset
+    from metal.fairness.condition_plan import condition_plans
 
     inputs = load(data, ratings)
     dataset = inputs.dataset

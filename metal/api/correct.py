@@ -66,9 +66,9 @@ def correct(
     """
     from metal import __version__
     from metal.api.correct_result import CorrectedScores
-    from metal.auditing.corrected import corrected
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
+    from metal.correcting.corrected import corrected
     from metal.data.pairs import one_item_per_pair, originals
     from metal.data.text import signature_line
 

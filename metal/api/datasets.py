@@ -219,8 +219,8 @@ def compare(
     mean_high, undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName
     for a name that does not occur, UsageError with fewer than two generators.
     """
-    from metal.auditing.paper_tables import compare as compared
     from metal.building.store import read_drawn
+    from metal.correcting.compared import compare as compared
     from metal.data.pairs import originals
 
     inputs = load(data, ratings)

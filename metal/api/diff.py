@@ -71,7 +71,7 @@ def diff(
     two have no output in common, or their data changed or are gone.
     """
     from metal.api.drift_result import Diff
-    from metal.auditing.drift import Margins, drift, judge_pairs
+    from metal.gating.drift import Margins, drift, judge_pairs
 
     margins = Margins(margin, margin, margin, alpha, power)
     now, before = side(run, data), side(baseline, data)

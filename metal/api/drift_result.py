@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from metal.api.results import Result
-from metal.auditing.drift import BETTER, EQUIVALENT, UNDECIDED, WORSE
 from metal.data.text import MINUS, count, figure, interval, plural, printable, signed, without_isolates
+from metal.gating.drift import BETTER, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun, GateRun
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.diff import Alpha, Power, judged
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
-from metal.auditing.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
 from metal.data.files import check_new_file, new_file, read_toml
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
+from metal.gating.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
 
 if TYPE_CHECKING:
     from metal.api.diff import Side

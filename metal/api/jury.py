@@ -80,7 +80,6 @@ def jury(
     from metal import __version__
     from metal.api.read import NOWHERE
     from metal.auditing.cells import judges_of
-    from metal.auditing.jury import RULES, seated
     from metal.auditing.settings import AuditSettings
     from metal.data.files import check_new, new_folder
     from metal.data.pairs import one_item_per_pair, originals
@@ -89,6 +88,7 @@ def jury(
     from metal.data.text import signature_line
     from metal.errors import check_known
     from metal.runs.parts import write_parts
+    from metal.selecting.jury import RULES, seated
     from metal.stats.bootstrap import SourceBootstrap
 
     inputs = load(data, ratings)

@@ -188,9 +188,9 @@ def probe_report(
     """
     from metal import __version__
     from metal.api.probe_result import ProbeReport
-    from metal.auditing.probes import probe_tables
     from metal.auditing.settings import AuditSettings
     from metal.data.text import signature_line
+    from metal.fairness.probes import probe_tables
 
     inputs = load(data, ratings)
     dataset = inputs.dataset

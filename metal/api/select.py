@@ -77,11 +77,11 @@ def select(
     """
     from metal import __version__
     from metal.api.select_result import Selection
-    from metal.auditing.selecting import WAYS, SelectSettings, doubts, selected
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair, originals, swapped_pairs
     from metal.data.text import signature_line
     from metal.errors import check_known
+    from metal.selecting.selecting import WAYS, SelectSettings, doubts, selected
     from metal.stats.bootstrap import SourceBootstrap
 
     inputs = load(data, ratings)

@@ -13,11 +13,11 @@ from metal.api.diff import judged
 from metal.api.gate import Declared
 from metal.api.options import Option, StrPath, documented
 from metal.api.read import folder_of
-from metal.auditing.drift import judge_pairs
-from metal.auditing.watching import JUDGE, SYSTEM, least_levels, steps
 from metal.data.files import one_writer
 from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
+from metal.gating.drift import judge_pairs
+from metal.gating.watching import JUDGE, SYSTEM, least_levels, steps
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -244,6 +244,11 @@ def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str,
     }
 
 
+def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
+    """The raters that are the judge asked again."""
+    return tuple(name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge)
+
+
 def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
     """The judges to audit: LLM judges first, then metrics, then baselines, each in string order.
 

@@ -6,27 +6,17 @@ formula; the reason is in the table that the figure comes from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.corrected_compared import corrected_rows
-from metal.auditing.figures import columns
-from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
-from metal.data.records import Estimate
-from metal.data.text import MINUS, figure, signature_line
+from metal.data.text import MINUS, figure
 from metal.data.text import UNDEFINED as DASH
-from metal.errors import UsageError, check_known
 from metal.stats.aggregate import CASES, TIE
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.intervals import interval_of_mean
-from metal.stats.patterns import Numbers
-
-Ends = tuple[float, float] | None
 
 UNDEFINED = "-"
 PEOPLE = "people"
@@ -82,112 +72,6 @@ def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.
 def _row(criterion: str, prompt: str, model: str, values: pd.Series, languages: list[str]) -> dict[str, Any]:
     cells = {language: number(values.get(language)) for language in languages}
     return {"criterion": criterion, "prompt": prompt, "model": model} | cells
-
-
-def compare(
-    dataset: Dataset,
-    *,
-    generators: Sequence[str] = (),
-    raters: Sequence[str] = (),
-    criteria: Sequence[str] = (),
-    languages: Sequence[str] = (),
-    corrected: str = "",
-    drawn: Mapping[str, float] | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """One row for each language, criterion, rater and generator: the mean score with its 95% interval (METAL Table 4).
-
-    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an output. corrected: a
-    judge by whose ratings people's means are corrected, in rows of their own (`corrected_rows`; drawn: as there).
-
-    A source counts only if every compared generator has an output for it that this rater scored; `sources` is the
-    number of these sources. Where there is none, the mean is undefined, and `undefined` says why.
-    Raises UnknownName for names that do not occur, UsageError with fewer than two generators.
-    """
-    generators = _chosen("generator", generators, sorted(dataset.ratings["generator"].unique()))
-    if len(generators) < 2:
-        if dataset.ratings.empty:
-            raise UsageError(f"dataset {dataset.card.name} has no ratings yet")
-        raise UsageError(f"dataset {dataset.card.name} has one generator ({generators[0]}); a comparison needs two")
-    criteria = _chosen("criterion", criteria, list(dataset.criteria))
-    languages = _chosen("language", languages, list(dataset.languages))
-    judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
-    raters = _chosen("rater", raters, [PEOPLE, *judges])
-    table = dataset.ratings
-    table = table[table["generator"].isin(generators) & table["criterion"].isin(criteria)]
-    table = table[table["language"].isin(languages)]
-    human = (table["kind"] == "human").to_numpy()
-    table = table.assign(by=np.where(human, PEOPLE, table["rater"].astype(object)))
-    bootstrap = SourceBootstrap(resamples, seed)
-    ends = {name: criterion.scale.ends for name, criterion in dataset.criteria.items()}
-    rows = [
-        row for rater in raters for row in _mean_rows(table[table["by"] == rater], rater, generators, ends, bootstrap)
-    ]
-    if corrected:
-        settings = AuditSettings((corrected,), tuple(criteria), tuple(languages), seed=seed)
-        rows += corrected_rows(dataset, settings, generators, drawn)
-    order = {name: place for place, name in enumerate(dataset.criteria)}
-    rows.sort(key=lambda row: (row["language"], order[row["criterion"]]))
-    for row in rows:
-        row["signature"] = signature_line(
-            {
-                "data": dataset.identity,
-                "stat": "mean",
-                "rater": row["rater"],
-                "lang": row["language"],
-                "crit": row["criterion"],
-                "gen": row["generator"],
-                "shared-by": len(generators),
-                "bs": resamples,
-                "seed": seed,
-                "n": row["sources"],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _mean_rows(
-    table: pd.DataFrame, rater: str, generators: list[str], ends: Mapping[str, Ends], bootstrap: SourceBootstrap
-) -> Iterator[dict[str, Any]]:
-    for (language, criterion), cell in table.groupby(["language", "criterion"], observed=True, sort=True):
-        means = cell.groupby(["source", "generator"], observed=True)["score"].mean().unstack("generator")
-        shared = means.reindex(columns=generators).dropna().sort_index()
-        scores = shared.to_numpy(dtype=np.float64)
-        for generator, estimate in zip(generators, _means(scores, ends[str(criterion)], bootstrap), strict=True):
-            yield {
-                "language": language,
-                "criterion": criterion,
-                "rater": rater,
-                "generator": generator,
-                "sources": len(shared),
-                "sources_left_out": len(means) - len(shared),
-                **columns({"mean": estimate}),
-                "undefined": estimate.reason,
-            }
-
-
-def _means(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Iterator[Estimate]:
-    """The mean of each column over sources (rows), by bootstrap where the scale has no ends."""
-    ones = np.ones(len(scores))
-    for column in scores.T:
-        low = high = None
-        if not len(column):
-            yield Estimate.undefined("no source shared by all generators")
-            continue
-        if ends and len(column) > 1:
-            least, width = ends[0], ends[1] - ends[0]
-            low, high = (least + width * share for share in interval_of_mean((column - least) / width, ones))
-        elif len(column) > 1:
-            drawn = bootstrap.totals(np.column_stack([column, ones]))  # blocks differ in size
-            low, high = percentile_interval(drawn[:, 0] / drawn[:, 1]) or (None, None)
-        yield Estimate(float(column.mean()), low, high, n=len(column))
-
-
-def _chosen(kind: str, names: Sequence[str], among: list[str]) -> list[str]:
-    """The names asked for, or all of them."""
-    check_known(kind, names, among)
-    return list(names) or among
 
 
 def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
-from metal.auditing.corrected import ALL, LEAST, SourceMeans, source_means
 from metal.auditing.settings import AuditSettings
+from metal.correcting.corrected import ALL, LEAST, SourceMeans, source_means
 from metal.data.dataset import Dataset
 from metal.data.text import plural
 from metal.errors import UsageError

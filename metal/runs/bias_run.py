@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.auditing.conditions import CHANGES, CONDITIONS
-from metal.auditing.language_bias import LANGUAGE_BIAS, PARALLEL
 from metal.auditing.scored_outputs import EVEN, LEANS
-from metal.auditing.severity import SEVERITY
 from metal.data.text import count, figure, interval, known, name, p_value, percent, signed
+from metal.fairness.conditions import CHANGES, CONDITIONS
+from metal.fairness.language_bias import LANGUAGE_BIAS, PARALLEL
+from metal.fairness.severity import SEVERITY
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from metal.auditing.class_shares import CLASSES
-from metal.auditing.corrected import ALL, CORRECTED, DIFFERENCES
+from metal.correcting.class_shares import CLASSES
+from metal.correcting.corrected import ALL, CORRECTED, DIFFERENCES
 from metal.data.text import count, figure, interval, known, p_value, share, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Row, Tables, with_the_rest

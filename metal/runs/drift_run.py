@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from metal.auditing.drift import (
+from metal.data.text import count, coverage, figure, interval, p_value, percent, signed
+from metal.gating.drift import (
     BETTER,
     CHANGED,
     DIFFERENT,
@@ -18,7 +19,6 @@ from metal.auditing.drift import (
     WORSE,
     Margins,
 )
-from metal.data.text import count, coverage, figure, interval, p_value, percent, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.auditing.probes import AGAINST, MOVED, NOT_LURED, PROBES, TRENDS
 from metal.data.text import count, figure, interval, p_value, percent, signed
+from metal.fairness.probes import AGAINST, MOVED, NOT_LURED, PROBES, TRENDS
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import DISQUALIFIES, NOTED, WARNS, Run, VerdictLine

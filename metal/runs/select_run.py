@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from metal.auditing.selecting import CALIBRATION, CURVE, SELECTION
 from metal.data.text import count, dollars, figure, percent
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
+from metal.selecting.selecting import CALIBRATION, CURVE, SELECTION
 
 Interval = partial(Column, format=figure, interval=True)
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from metal.auditing.watching import Key
 from metal.data.files import naming, new_file
 from metal.errors import DataError, UsageError
+from metal.gating.watching import Key
 from metal.raters.judges.journal import heal
 from metal.stats.drift import Stream
 

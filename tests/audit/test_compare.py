@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.auditing.paper_tables import _means, compare
+from metal.correcting.compared import _means, compare
 from metal.data.dataset import Dataset
 from metal.errors import MetalError
 from metal.stats.bootstrap import SourceBootstrap

@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 import metal
-from metal.auditing.watching import Key
 from metal.cli import metal as command_line
 from metal.errors import DataError, UnknownName, UsageError
+from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
 from metal.show.drift.page import says_table
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet

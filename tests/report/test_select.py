@@ -11,9 +11,9 @@ import pytest
 
 import metal
 from metal.auditing.cells import cells
-from metal.auditing.selecting import SelectSettings, confidence_of
 from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
+from metal.selecting.selecting import SelectSettings, confidence_of
 from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from metal.auditing.conditions import CHANGES
-from metal.auditing.language_bias import BESIDE, PEOPLE
-from metal.auditing.language_pairs import BY_PAIRS
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
 from metal.data.text import interval, known, listed, percent, plural, signed, within
+from metal.fairness.conditions import CHANGES
+from metal.fairness.language_bias import BESIDE, PEOPLE
+from metal.fairness.language_pairs import BY_PAIRS
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.parts import criterion_in_words, judges_by_language

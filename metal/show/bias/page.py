@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from metal.auditing.conditions import OF_TEXT
-from metal.auditing.language_bias import PEOPLE
-from metal.auditing.language_pairs import BY_PAIRS
 from metal.auditing.scored_outputs import EVEN, LEANS, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
+from metal.fairness.conditions import OF_TEXT
+from metal.fairness.language_bias import PEOPLE
+from metal.fairness.language_pairs import BY_PAIRS
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart

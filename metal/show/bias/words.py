@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metal.auditing.language_bias import BESIDE, PEOPLE
 from metal.auditing.scored_outputs import MARGIN
+from metal.fairness.language_bias import BESIDE, PEOPLE
 from metal.runs.bias_run import BiasRun
 from metal.show.view import Definition, define
 

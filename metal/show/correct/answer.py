@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.auditing.corrected import ALL_LABELLED, LEAST
+from metal.correcting.corrected import ALL_LABELLED, LEAST
 from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, plural, share, signed, within
 from metal.runs.columns import Row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from metal.auditing.corrected import ALL_LABELLED
+from metal.correcting.corrected import ALL_LABELLED
 from metal.data.text import known
 from metal.runs.correct_run import CorrectRun
 from metal.show.parts import closing, reasons

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.auditing.corrected import LEAST, NOT_RANDOM
+from metal.correcting.corrected import LEAST, NOT_RANDOM
 from metal.data.text import known, plural
 from metal.runs.correct_run import CorrectRun
 from metal.show.view import Definition, define

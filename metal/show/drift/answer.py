@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from metal.auditing.drift import BETTER, NOTED, UNDECIDED, WORSE
 from metal.data.languages import language_name
 from metal.data.text import count, figure, interval, known, listed, percent, plural, signed, within
+from metal.gating.drift import BETTER, NOTED, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun, GateRun
 from metal.show.parts import criterion_in_words, judges_by_language

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metal.auditing.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.data.languages import language_name
 from metal.data.text import count, interval, known, name, signed, slug, within
+from metal.gating.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
 from metal.show.charts.dots import Dot, dots_chart

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from metal.auditing.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED
 from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
+from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
 from metal.show.parts import criterion_in_words, judges_by_language

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from metal.auditing.conditions import FALLS, STAYS
-from metal.auditing.probes import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND, SHOWN
 from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, known, name, signed, slug, within
+from metal.fairness.conditions import FALLS, STAYS
+from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND, SHOWN
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
 from metal.show.charts.dots import Dot, dots_chart

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metal.auditing.probes import LEVEL
 from metal.auditing.scored_outputs import MARGIN
+from metal.fairness.probes import LEVEL
 from metal.runs.probe_run import ProbeRun
 from metal.show.view import Definition, define
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.auditing.selecting import UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import figure, known, percent, plural, within
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
+from metal.selecting.selecting import UNKNOWN
 from metal.show.parts import criterion_in_words, judges_by_language
 from metal.show.view import Remark
 

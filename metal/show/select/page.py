@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metal.auditing.selecting import ALONE, PART
 from metal.data.text import known, percent
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
+from metal.selecting.selecting import ALONE, PART
 from metal.show.parts import across_languages, closing, reasons
 from metal.show.view import Cell, Chart, Screen, Section, TableView
 

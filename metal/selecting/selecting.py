@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.auditing.cells import AuditCell, cells
-from metal.auditing.conditions import repeats_of
+from metal.auditing.cells import AuditCell, cells, repeats_of
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import CONFIDENCE

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
-from metal.auditing.class_shares import CLASSES, class_rows
 from metal.auditing.settings import AuditSettings
+from metal.correcting.class_shares import CLASSES, class_rows
 from metal.data.dataset import Dataset
 from metal.data.text import plural
 from metal.errors import UsageError

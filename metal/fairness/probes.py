@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import judges_of
-from metal.auditing.conditions import FALLS, STAYS
 from metal.auditing.scored_outputs import MARGIN, UNKNOWN
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
@@ -19,6 +18,7 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import figure, first_few, interval, plural, signed
 from metal.errors import UsageError, check_known
+from metal.fairness.conditions import FALLS, STAYS
 from metal.stats.patterns import Numbers
 from metal.stats.probes import LEAST, Detection, Share, detection, dose_trend
 from metal.stats.significance import holm

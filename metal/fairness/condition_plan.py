@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metal.auditing.conditions import OF_TEXT, OTHER_SCRIPT, WRONG_LANGUAGE
 from metal.building.translating import untranslated
 from metal.data.dataset import Dataset
 from metal.data.languages import sides
+from metal.fairness.conditions import OF_TEXT, OTHER_SCRIPT, WRONG_LANGUAGE
 
 CONTENTS, AGAIN = "the same contents", "asked again"
 

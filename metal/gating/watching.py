@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from metal.auditing.cells import cells
-from metal.auditing.drift import Compared, Margins
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import known
+from metal.gating.drift import Compared, Margins
 from metal.stats.patterns import Codes, Numbers
 
 JUDGE, SYSTEM = "judge", "system"

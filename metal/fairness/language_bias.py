@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.auditing.cells import judges_of
-from metal.auditing.conditions import CONDITIONS, condition_rows, flips, repeats_of, unpaired_outputs
-from metal.auditing.language_pairs import language_pair_rows
+from metal.auditing.cells import judges_of, repeats_of
 from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
-from metal.auditing.severity import SEVERITY, severity_rows
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import SEVERAL
 from metal.data.pairs import one_item_per_pair
 from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError, check_known
+from metal.fairness.conditions import CONDITIONS, condition_rows, flips, unpaired_outputs
+from metal.fairness.language_pairs import language_pair_rows
+from metal.fairness.severity import SEVERITY, severity_rows
 from metal.stats.leniency import (
     FIGURES,
     LEAST,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.scored_outputs import ScoredOutputs, says
-from metal.data.dataset import Dataset
 from metal.data.languages import language_name, sides
 from metal.data.records import SWAPPED, Output, Rater
 from metal.stats.intervals import wilson
@@ -34,11 +33,6 @@ CONDITIONS = (
     *("expected", "noticed", "noticed_low", "noticed_high", "collateral", "collateral_low", "collateral_high"),
 )
 Z = 1.959964
-
-
-def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
-    """The raters that are the judge asked again."""
-    return tuple(name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge)
 
 
 def flips(

@@ -1,0 +1,1 @@
+"""Scores as people would give them, from few labels and a judge."""

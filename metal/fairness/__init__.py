@@ -1,0 +1,1 @@
+"""Whether a judge is fair between languages, and what sways it."""

@@ -1,0 +1,1 @@
+"""When a judge may answer alone, and several judges as one."""
