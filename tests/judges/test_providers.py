@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from metal.raters.judges.models import family_of_name, find_model, with_settings
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Message, Prompt
 from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
+from metal.raters.judges.providers.bounded import check_redirect
 from metal.raters.judges.providers.failures import failure
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.runner import LocalRun
@@ -305,6 +307,21 @@ def test_nothing_goes_to_another_host(name: str, status: int, llm_server: LlmSer
         result = failed(name, llm_server)
         assert (result.kind, elsewhere.requests) == (calls.REDIRECTED, 0)
     assert f"127.0.0.1:{llm_server.port} sends on to {place};" in result.message
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "sent_to", "followed"),
+    [
+        ("https://a.example/v1", "https://a.example/v2", True),
+        ("http://a.example/v1", "https://a.example/v1", True),
+        ("https://a.example/v1", "http://a.example/v1", False),  # the key and the texts would be readable on the way
+        ("http://a.example:8000/v1", "http://a.example:8001/v1", False),  # somebody else's server
+        ("http://a.example/v1", "https://b.example/v1", False),
+    ],
+)
+def test_a_redirect_stays_with_the_server_and_encrypted(asked_at: str, sent_to: str, followed: bool) -> None:
+    with contextlib.nullcontext() if followed else pytest.raises(CallFailed, match="redirected"):
+        check_redirect(307, ("POST", asked_at), ("POST", sent_to))
 
 
 @pytest.mark.parametrize("name", BOUNDED)

@@ -1,7 +1,8 @@
 """What may come back over HTTP, whoever's library asks: nothing from another host, and no reply above call.MOST_BYTES.
 
-A redirect is followed on the same host only, with its method kept: elsewhere it would take texts and headers along,
-and whoever answers there would count as the judge. Streams (the files of batches) have no limit here.
+A redirect is followed on the same host and port only, or from http to https there, with its method kept: elsewhere, or
+unencrypted, it would take texts and headers along, and whoever answers there would count as the judge. Streams (the
+files of batches) have no limit here.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ PIECE = 1 << 16  # bytes
 def check_redirect(status: int, asked: tuple[str, str], following: tuple[str, str], hops: int = 1) -> None:
     """Raises CallFailed for a redirect that is not to be followed. asked, following: (method, address)."""
     (method, address), (next_method, to) = asked, following
-    if hops and method == next_method and urlsplit(address).hostname == urlsplit(to).hostname:
+    here, target = urlsplit(address), urlsplit(to)
+    same_server = (here.scheme, here.netloc) == (target.scheme, target.netloc)
+    encrypted = (here.scheme, target.scheme) == ("http", "https")
+    if hops and method == next_method and here.hostname == target.hostname and (same_server or encrypted):
         return
-    place = without_secrets(urlsplit(to)._replace(query="", fragment="").geturl())
-    message = f"{urlsplit(address).netloc} sends on to {place}; give that address if it is the model's"
+    place = without_secrets(target._replace(query="", fragment="").geturl())
+    message = f"{here.netloc} sends on to {place}; give that address if it is the model's"
     raise CallFailed(calls.REDIRECTED, f"HTTP {status}: {message}", status=status)
 
 
