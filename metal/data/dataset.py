@@ -283,7 +283,8 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """
     path = Path(path)
     if not path.is_dir():
-        raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
+        hint = f"; a table joins a dataset: metal import {path} --into DATASET" if path.is_file() else ""
+        raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet){hint}")
     added, more, where = read_run(path)
     raters = dict(dataset.raters)
     for rater in added:

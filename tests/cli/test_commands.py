@@ -150,6 +150,7 @@ def test_hostile_names_do_not_reach_the_screen_or_the_spreadsheet(tmp_path: Path
 WRONG: list[tuple[list[str], str]] = [
     (["audit", "nowhere"], "no such file or folder"),
     (["audit", str(DEMO), "nowhere"], "no such run folder"),
+    (["audit", str(DEMO), __file__], "--into DATASET"),
     (["audit", str(DEMO), "--judges", "gpt"], "judge 'gpt' is not known"),
     (["audit", str(DEMO), "--languages", "xx"], "language 'xx' is not known; known: ar"),
     (["audit", str(DEMO), "--criteria", "task_qualty"], "did you mean 'task_quality'"),

@@ -38,6 +38,12 @@ def test_five_languages_are_seen_at_once(pages: Pages, visit: Visiting) -> None:
     desk = visit(pages[5, 1], folded=True, viewport={"width": 1400, "height": 900}).page
     box = desk.locator("table.answers").bounding_box()
     assert box["y"] + box["height"] <= 700
+    four = """() => {
+      const cards = document.querySelector(".cards");
+      while (cards.childElementCount < 4) cards.append(cards.firstElementChild.cloneNode(true));
+      return [...cards.children].map((card) => card.getBoundingClientRect().top);
+    }"""
+    assert len(set(desk.evaluate(four))) == 1
     phone = visit(pages[5, 1], folded=True, viewport={"width": 390, "height": 844}).page
     assert phone.locator("table.answers").bounding_box()["y"] <= 300
     last = phone.locator("a.v strong").last.bounding_box()
