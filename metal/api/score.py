@@ -62,7 +62,8 @@ def score(
 
     Returns the run: its folder, ratings, and what came of each metric. Raises UnknownName, UsageError, MissingExtra.
     """
-    from metal.boards.store import with_submissions
+    from metal.boards.history import standing
+    from metal.boards.store import read_history, read_submission
     from metal.data.text import first_few, plural
     from metal.raters.metrics.dataset_scores import with_metric_score
     from metal.running import scoring
@@ -91,12 +92,13 @@ def score(
     else:
         metrics = scoring.find_metrics(metric)
         scores = scoring.score(metrics, name, dataset, place, force=force, progress=progress)
-    board = with_submissions(dataset, inputs.folder) if into else dataset
-    submitted = [output.generator for name, output in board.outputs.items() if name not in dataset.outputs]
-    if not submitted:
+    history = read_history(inputs.folder) if into else ()
+    joined = [entry for entry in standing(history, len(history)) if entry.what == "generator"]
+    if not joined:
         return scores
+    outputs = sum(len(read_submission(inputs.folder, entry).outputs) for entry in joined)
     about = (
-        f"{plural(len(submitted), 'output')} of submitted generators ({first_few(list(dict.fromkeys(submitted)))}) are "
+        f"{plural(outputs, 'output')} of submitted generators ({first_few([entry.name for entry in joined])}) are "
         "the board's, not the dataset's, and were not scored; leave `into` out to score them too, and give the run to "
         "`metal billboard`"
     )

@@ -46,6 +46,7 @@ def test_as_plain_values() -> None:
     assert plain == {
         "reference": "",
         "common": False,
+        "expected": False,
         "members": ["metric"],
         "nonzero": 3,
         "rule": "smallest",
