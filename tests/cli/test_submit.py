@@ -452,6 +452,7 @@ LOOKS = {
     "languages": "ar",
     "raters": "chrf",
     "common": True,
+    "expected": True,
     "members": "metric,llm",
     "nonzero": 2,
     "alpha": 0.3,
