@@ -164,7 +164,15 @@ def test_every_reason_for_standing_out_has_advice() -> None:
 
 def need(question: str, who: str, items: float, beyond: bool = True, raters: int = 3) -> dict[str, Any]:
     what = {"criterion": "quality", "language": "hi", "question": question, "who": who, "raters": raters}
-    return {**what, "items_now": 50, "items_needed": items, "extrapolated": beyond, "hours": 9.0, "usd": 216.0}
+    return {
+        **what,
+        "items_now": 50,
+        "items_needed": items,
+        "extrapolated": beyond,
+        "target": 0.8,
+        "hours": 9.0,
+        "usd": 216.0,
+    }
 
 
 STUDIES = [
@@ -177,7 +185,8 @@ STUDIES = [
     ),
     (
         [need(SCORE, "g", 60), need(AS_GOOD, LIKE_A_PERSON, 100), need(AS_GOOD, "j", 300), need(INFORMATIVE, "j", 216)],
-        "To settle whether j is informative on quality in Hindi: 216 items x 3 people, 9 hours, 216 dollars.",
+        "For a chance of 80% to show that j is informative on quality in Hindi: "
+        "216 items x 3 people, 9 hours, 216 dollars.",
     ),
     (
         [need(AS_GOOD, LIKE_A_PERSON, 100)],

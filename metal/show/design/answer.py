@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from metal.auditing.verdict import AS_GOOD, INFORMATIVE
-from metal.data.text import count, known, name, plural, rounded, within
+from metal.data.text import count, known, name, percent, plural, rounded, within
 from metal.planning.plans import SCORE
 from metal.planning.verdicts import LIKE_A_PERSON
 from metal.runs.columns import Row
@@ -54,7 +54,7 @@ def _aim(run: DesignRun, row: Row) -> str:
     if row["who"] == LIKE_A_PERSON:
         verdict = "is as good as one" if row["question"] == AS_GOOD else "is informative"
         return f"To show that {LIKE_A_PERSON} {verdict} {where}:"
-    return f"To settle whether {within(row['who'])} is {row['question']} {where}:"
+    return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
 
 
 def _bought(row: Row) -> str:
