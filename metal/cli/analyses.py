@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
 
 FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
-MOST_LINES = 4  # of how a table was read, between the first line and the last
+MOST_LINES = 8  # of how a table was read, between the first line and the last
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
     "The question counts behind the paper's table (WMT21) were not published; here they are geometric, so that "

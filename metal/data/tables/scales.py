@@ -60,13 +60,14 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         column = as_texts(column)
     of_criterion = tidy["criterion"].cat.codes.to_numpy()
     scores = np.full(len(tidy), np.nan)
-    criteria = []
+    criteria: list[Criterion] = []
+    counts = []
     for name in names:
         rows = np.flatnonzero(of_criterion == codes[name])
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
         criteria.append(_criterion(name, scale, chosen[name].get("directions")))
-        notes.append(f"{name}: {_counted(scores[rows], scale)}")
-    notes += _about_directions(criteria, chosen)
+        counts.append(f"{name}: {_counted(scores[rows], scale)}")
+    notes += [*_about_directions(criteria, chosen), *counts]
     tidy["score"] = scores
     answered = ~np.isnan(scores)
     if "reason" in tidy:
