@@ -147,7 +147,7 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "given, told",
     [
-        (("-j", "langchain:anthropic:claude-sonnet-4-0"), "langchain has no batch service; azure, gemini"),
+        (("-j", "langchain:anthropic:claude-sonnet-4-0"), "langchain has no batch service; anthropic, azure, gemini"),
         (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
         (("-j", "g", "--address", "a:1"), "--address is of a Ray cluster"),
     ],
