@@ -127,7 +127,7 @@ def audit(
     rows["pairs"] += pair_rows(dataset, settings)
     rows["strengths"] += strength_rows(dataset, settings)
     rows["justifications"] += justification_rows(items, audited)
-    rows["own_outputs"] += own_output_rows(dataset, settings)
+    rows["own_outputs"] += own_output_rows(items, settings, audited)
     if progress:
         progress(len(audited), len(audited))
     return _result(

@@ -12,21 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import judges_of
+from metal.auditing.cells import AuditCell, judges_of
 from metal.auditing.figures import columns, undefined_note
-from metal.auditing.scored_outputs import says, scored_outputs
+from metal.auditing.scored_outputs import says
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, people_named
-from metal.data.records import Criterion, Estimate
+from metal.data.dataset import Dataset
+from metal.data.records import Estimate
 from metal.data.text import first_few
 from metal.raters.judges.models import family_of_generator, family_of_judge
 from metal.stats.leniency import LEAST, LEAST_RELIABILITY, RatedItems, Shifts, shifts_beside_people
+from metal.stats.patterns import Codes
 from metal.stats.significance import holm
 
 PREFERS, AGAINST = "prefers its own", "is against its own"
 
 
-def own_output_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
+def own_output_rows(
+    dataset: Dataset, settings: AuditSettings, audited: Sequence[AuditCell]
+) -> Iterator[dict[str, Any]]:
     """A row for each judge, criterion and language in which people rated outputs of its own family and of others.
 
     preference: what the judge gives its own beyond what it gives others for equal quality by people (`gap` of
@@ -34,9 +37,9 @@ def own_output_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[
     generators. above_people_own, above_people_others: the judge's mean less people's. says: by Holm over the judge's
     rows.
     """
-    people = people_named(dataset, settings.reference)
     generators = {output.generator for output in dataset.outputs.values() if not output.is_pair}
     family_of = {name: family_of_generator(dataset, name) for name in generators}
+    writers = [np.array([dataset.outputs[name].generator for name in cell.matrix.outputs]) for cell in audited]
     for judge in judges_of(dataset, settings):
         rater = dataset.raters[judge]
         family = family_of_judge(judge, rater.kind, rater.about)
@@ -44,10 +47,9 @@ def own_output_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[
         if not own or len(own) == len(generators):
             continue
         cells = [
-            cell
-            for criterion in settings.criteria or dataset.criteria
-            for language in settings.languages or dataset.languages
-            if (cell := _cell(dataset, dataset.criteria[criterion], language, judge, people, own))
+            figures
+            for cell, by in zip(audited, writers, strict=True)
+            if judge in cell.judges and (figures := _cell(cell, judge, own, np.isin(by, own)))
         ]
         adjusted = holm([float(shift.p[0]) for _, shift, _ in cells])
         for (row, shift, span), p in zip(cells, adjusted, strict=True):
@@ -60,26 +62,23 @@ def own_output_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[
 
 
 def _cell(
-    dataset: Dataset, criterion: Criterion, language: str, judge: str, people: Sequence[str], own: Sequence[str]
+    cell: AuditCell, judge: str, own: Sequence[str], by_own: Codes
 ) -> tuple[dict[str, Any], Shifts, float] | None:
     """The row of a judge, its preference and the range of the scale; None where nobody rated outputs of its own."""
-    if criterion.scale.measure == "nominal" and not criterion.scale.ends:
+    scale = cell.criterion.scale
+    if scale.measure == "nominal" and not scale.ends:
         return None
-    scored = scored_outputs(dataset, criterion, {judge, *people}, (language,), least=1)
-    if scored is None or judge not in scored.matrix.raters:
-        return None
-    answers = scored.scores([judge])[:, 0]
-    panel = scored.scores([name for name in people if name in scored.matrix.raters])
+    better = 1 if cell.criterion.direction == "higher" else -1
+    answers, panel = better * cell.scores([judge])[:, 0], better * cell.scores(cell.people)
     rated = ~np.isnan(answers) & (~np.isnan(panel)).any(axis=1)
-    by_own = np.array([dataset.outputs[name].generator in own for name in scored.matrix.outputs])
     if not (rated & by_own).any():
         return None
     group = by_own[rated].astype(np.int64)
-    figures = shifts_beside_people(RatedItems(answers[rated], panel[rated], group, scored.source[rated], 2))
+    figures = shifts_beside_people(RatedItems(answers[rated], panel[rated], group, cell.matrix.sources[rated], 2))
     gap, (others, its_own) = figures["gap"], figures["above_people"].value.tolist()
     row = {
-        "language": language,
-        "criterion": criterion.name,
+        "language": cell.language,
+        "criterion": cell.criterion.name,
         "judge": judge,
         "own": first_few(own),
         "own_outputs": int(group.sum()),
@@ -88,7 +87,8 @@ def _cell(
         "above_people_others": others,
         "undefined": _undefined(group, figures),
     }
-    return row, Shifts(2 * gap.value[1:], 4 * gap.variance[1:], gap.df[1:]), scored.span
+    low, high = scale.ends or (cell.matrix.values.min(), cell.matrix.values.max())
+    return row, Shifts(2 * gap.value[1:], 4 * gap.variance[1:], gap.df[1:]), high - low
 
 
 def _undefined(group: Any, figures: dict[str, Shifts]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import metal
+from metal.auditing.cells import cells
 from metal.auditing.own_outputs import AGAINST, PREFERS, own_output_rows
 from metal.auditing.pairs import pair_rows
 from metal.auditing.settings import AuditSettings
@@ -42,7 +43,11 @@ def own(rng: np.random.Generator, outputs: int, bias: float, *, levels: int = 7)
                 pd.DataFrame(table | {"generator": np.where(mine, "gpt-3.5", [f"g{n % 4}" for n in number])} | about)
             )
     data = metal.read(pd.concat(parts), levels={"*": " < ".join(map(str, range(1, levels + 1)))})
-    return {row["language"] for row in own_output_rows(data, AuditSettings()) if row["says"] in (PREFERS, AGAINST)}
+    return {
+        row["language"]
+        for row in own_output_rows(data, AuditSettings(), list(cells(data, AuditSettings(), continuous=True)))
+        if row["says"] in (PREFERS, AGAINST)
+    }
 
 
 def first(rng: np.random.Generator, pairs: int, bias: float) -> set[str]:
