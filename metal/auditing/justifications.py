@@ -83,8 +83,10 @@ def _reasons(dataset: Dataset, cell: AuditCell, judge: str) -> tuple[list[Reason
     scores = cell.scores([judge])[:, 0]
     items = np.flatnonzero(~np.isnan(scores))
     rows = cell.rows[cell.matrix.places[items, cell.matrix.raters.index(judge)]]
-    texts = dict(zip(items.tolist(), dataset.ratings["comment"].iloc[rows].str.strip(), strict=True))
-    items = np.array([item for item, text in texts.items() if text], dtype=np.int64)
+    comments = dataset.ratings["comment"].iloc[rows].str.strip()
+    written = (comments != "").to_numpy(dtype=bool)
+    items = items[written]
+    texts = dict(zip(items.tolist(), comments[written], strict=True))
     truth, ends = cell.values_of(cell.truth), cell.criterion.scale.ends
     span = ends[1] - ends[0] if ends else 1.0
     leans = (scores - (scores[items].mean() if len(items) else 0.0)) / span
