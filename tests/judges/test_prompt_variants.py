@@ -13,11 +13,14 @@ import pytest
 
 import metal
 from metal.data.dataset import load_dataset, save_dataset
-from metal.data.records import COMPARED, Criterion, Level, Output, Scale
+from metal.data.records import COMPARED, Criterion, Level, Output, Scale, Source
 from metal.errors import DataError, UnknownName, UsageError
+from metal.raters.judges.attempts import request_for
 from metal.raters.judges.call import answer_schema
 from metal.raters.judges.examples import RatedExample, apart, draw_examples
-from metal.raters.judges.prompts import Prompt
+from metal.raters.judges.models import Model
+from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.prompts import Message, Prompt
 from metal.raters.judges.reader import read_reply
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.templates import load_template, with_references
@@ -205,6 +208,81 @@ def test_the_form_of_prometheus() -> None:
         ("Feedback: It names no author.", None),
     ):
         assert read_reply(reply, criterion.scale).score == score, reply
+
+
+PREFERENCE = Criterion("preference", COMPARED, question="Which is better?")
+
+
+def shown(name: str, criterion: Criterion, *texts: str, references: tuple[str, ...] = ()) -> tuple[Prompt, Message]:
+    template = load_template(name, [PROMPTS], pairs=criterion is PREFERENCE)
+    prompt = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed))
+    return prompt, prompt.write(criterion.name, "en", *texts, references=references)
+
+
+def test_pairs_in_the_form_of_prometheus() -> None:
+    prompt, message = shown("prometheus", PREFERENCE, "Who wrote Faust?", "Goethe", "Schiller")
+    parts = re.findall(r"^###(.+):\n(.*)$", message.user, re.M)[1:]
+    assert parts == [
+        ("Instruction", "Who wrote Faust?"),
+        ("Response A", "Goethe"),
+        ("Response B", "Schiller"),
+        ("Score Rubric", "[Which is better?]"),
+    ]
+    _, message = shown(
+        "prometheus-reference", PREFERENCE, "Who?", "Goethe", "Schiller", references=("J. W. v. Goethe",)
+    )
+    assert "###Reference Answer:\nJ. W. v. Goethe\n\n###Score Rubric:" in message.user
+    for reply, score in (
+        ("Feedback: Response A names the author. Response B names another. [RESULT] A", 0),
+        ("Feedback: Response B is fluent, so the better answer is B? No. [RESULT] A", 0),
+        ("Feedback: दूसरा उत्तर बेहतर है। [RESULT] (B)", 1),
+        ("Feedback: Response A's dates are wrong. [RESULT] Response B", 1),
+        ("Feedback: Response A and Response B are alike.", None),
+    ):
+        assert read_reply(reply, PREFERENCE.scale, prompt.letters("preference")).score == score, reply
+
+
+def test_the_form_of_mr3() -> None:
+    levels = (Level(0, "No"), Level(1, "Yes"))
+    criterion = Criterion("clarity", Scale("ordinal", levels), question="Is it clear?")
+    _, message = shown("mr3", criterion, "Who wrote Faust?", "Goethe")
+    assert re.findall(r"^# (.+)$", message.system, re.M) == ["Instruction", "Evaluation Rubric", "Response Format"]
+    assert message.user == "# Input\nWho wrote Faust?\n\n# Response\nGoethe\n\n# Your Response"
+    assert "\n0: No\n1: Yes\n" in message.system
+    schema = json.loads(message.system.split("# Response Format")[1])
+    assert list(schema["properties"]) == schema["required"] == ["explanation", "score"]
+    assert schema["properties"]["score"]["enum"] == ["0", "1"]
+    _, message = shown("mr3", Criterion("depth", Scale.of("0-100"), question="How deep?"), "", "Goethe")
+    assert message.user == "# Response\nGoethe\n\n# Your Response"
+    assert "enum" not in json.loads(message.system.split("# Response Format")[1])["properties"]["score"]
+    prompt, message = shown("mr3", PREFERENCE, "Who wrote Faust?", "Goethe", "Schiller")
+    assert "# Assistant A\nGoethe\n\n# Assistant B\nSchiller\n\n# Your Response" in message.user
+    schema = json.loads(message.system.split("# Response Format")[1])
+    assert schema["properties"]["score"]["enum"] == ["Assistant A", "Assistant B", "tie"]
+    letters = prompt.letters("preference")
+    for reply, scale, known, verdict in (
+        ('<think>Good.</think>\n{"explanation": "It says what is asked.", "score": "1"}', criterion.scale, None, 1),
+        ('{"explanation": "Assistant A errs.", "score": "Assistant B"}', PREFERENCE.scale, letters, 1),
+        (
+            'Assistant B? No.</think>{"explanation": "A names him.", "score": "Assistant A"}',
+            PREFERENCE.scale,
+            letters,
+            0,
+        ),
+        ('{"explanation": "No difference.", "score": "tie"}', PREFERENCE.scale, letters, 2),
+        ("<think>Assistant A looks right, but", PREFERENCE.scale, letters, None),
+    ):
+        assert read_reply(reply, scale, known).score == verdict, reply
+
+
+def test_judges_with_a_form_of_their_own_get_no_schema() -> None:
+    for name, structured in (("prometheus", "none"), ("mr3", "none"), ("detailed", "json_schema")):
+        prompt, _ = shown(name, TASK_QUALITY, "", "x")
+        output = Output("o", "s", "g", "en", "Goethe")
+        model = Model("m", "openai", "m")
+        plan = JudgingPlan((model,), (prompt,), {"task_quality": TASK_QUALITY}, [output], {"s": Source("s", "en")})
+        (question,) = plan.questions(model)
+        assert request_for(model, question, ()).structured == structured
 
 
 def test_a_task_of_ones_own(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_the_hash_changes_with_the_rubric(tmp_path: Path, prompt: str, old: str,
 
 
 TASKS = ["chat", "open-generation", "question-answering", "summarization", "translation"]
-OURS = ["detailed", "prometheus", "prometheus-reference", "simple", *TASKS]
+OURS = ["detailed", "mr3", "prometheus", "prometheus-reference", "simple", *TASKS]
 
 
 def test_users_folders_come_first(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def request_for(model: Model, question: Question, rejected: Collection[str]) -> 
     newer = "max_completion_tokens"  # what newer OpenAI models call it
     if "max_tokens" in rejected and "max_tokens" in parameters and newer not in rejected:
         kept[newer] = parameters["max_tokens"]
-    structured = model.structured
+    structured = model.structured if question.schema else "none"
     if "json_object" in rejected:
         structured = "none"
     elif "json_schema" in rejected and structured == "json_schema":

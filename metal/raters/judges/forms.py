@@ -34,6 +34,7 @@ _GIVEN_TOP = rf"(?:\s+(?:out\s+of\s+{_NUMBER}|\([^()\n]{{1,40}}\))(?=\s*[:=]))?"
 _STARS = r"\N{BLACK STAR}\N{WHITE MEDIUM STAR}"
 _IS_NO_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"  # not itself after `out of`
 
+LETTERED = r"(?i:(?:assistant|response|output|answer|option)\s+)"  # Assistant A
 LEVEL = regex.compile(r"\A(?:level|option)\s+(?=\d)", regex.I)  # Level 4
 
 # ---------------------------------------------------------------- parts: words around a score
@@ -234,11 +235,12 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
 
 @lru_cache(maxsize=16)
 def letter_pattern(letters: tuple[str, ...]) -> Any:
-    """A capital letter as a verdict: `Answer: B`, or `B)` and `B` at the beginning of a line."""
+    """A capital letter as a verdict: `Answer: B`, `[RESULT] B`, or `B)` and `B` at the beginning of a line."""
     letter = rf"(?P<letter>[{''.join(regex.escape(letter) for letter in letters)}])"
-    asked = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b[^\w\n]{0,4}(?:\s*(?i:is|would be)\s+)?"
+    nouns = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b"
+    asked = rf"(?:{nouns}[^\w\n]{{0,4}}(?:\s*(?i:is|would be)\s+)?|\[RESULT\])[^\w\n]{{0,4}}"
     return regex.compile(
-        rf"(?:{asked}[^\w\n]{{0,4}}{letter}\b(?!['’]))|(?:^\W{{0,3}}{letter}(?:[).:]|\s*$))",
+        rf"(?:{asked}{LETTERED}?{letter}\b(?!['’]))|(?:^\W{{0,3}}{letter}(?:[).:]|\s*$))",
         regex.M,
     )
 

@@ -170,7 +170,8 @@ class JudgingPlan:
         """
         for prompt in self.prompts:
             for criterion in self.criteria:
-                schema = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion), prompt.template.order)
+                scale, template = self.criteria[criterion].scale, prompt.template
+                schema = {} if template.bare else answer_schema(scale, prompt.letters(criterion), template.order)
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):

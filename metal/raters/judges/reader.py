@@ -197,10 +197,10 @@ def _without(pattern: Any, text: str) -> str:
 
 
 def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
-    """The verdict of a text that is nothing else: `2`, `**Good**`, `(B)`, `two`, `2 Good`."""
+    """The verdict of a text that is nothing else: `2`, `**Good**`, `(B)`, `Assistant B`, `two`, `2 Good`."""
     bare = text.strip(" \t\n\"'*_`()[].:#")
-    if letters and bare.upper() in letters:
-        return letters[bare.upper()]
+    if letters and (letter := regex.sub(rf"\A{forms.LETTERED}", "", bare).upper()) in letters:
+        return letters[letter]
     for level in scale.levels:
         label = level.label.casefold()
         if bare.casefold() == label and read_number(level.label) is None:

@@ -36,8 +36,8 @@ class Template:
     whether it shows two outputs, of which one may be better. reason: whether the justification is written after the
     score, before it, or not at all ("after", "before", "none"). references: whether those of the source are shown.
     roles: of a frame (frames/judge.toml), the words of a task; description: which of a criterion it shows, SIMPLE,
-    DETAILED, or "" for the better one there is. bare: whether texts stand without marker lines, for models that were
-    trained so.
+    DETAILED, or "" for the better one there is. bare: whether texts stand without marker lines, and no schema is forced
+    on answers, for models that were trained so.
     """
 
     name: str
