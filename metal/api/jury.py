@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import pandas as pd
-
 from metal.api.options import (
-    Force,
     Languages,
     Names,
     Option,
+    Progress,
     Resamples,
     Seed,
-    StrPath,
     documented,
     names,
+    no_progress,
 )
 from metal.api.read import load
 from metal.errors import UsageError
-from metal.runs.judges_run import RatingsRun
 
 if TYPE_CHECKING:
+    from metal.api.jury_result import Jury
     from metal.api.read import Data, Ratings
-
-
-@dataclass(frozen=True, repr=False)
-class Jury(RatingsRun):
-    """The run folder of a jury: its ratings, which every verb takes beside its members' (`metal.audit(DATA, jury)`).
-
-    table: a row for each language and criterion: how alike members' mistakes are and of how many independent ones they
-    are worth, how the jury agrees with people, and its lead over the member that is the best on other sources.
-    """
-
-    table: pd.DataFrame
 
 
 @documented
@@ -54,10 +39,9 @@ def jury(
         Option("Agree with these people: group=expert, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
     ] = "",
     name: Annotated[str, Option("What the jury is called.")] = "jury",
-    out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-jury]")] = None,
-    force: Force = False,
     resamples: Resamples = 2000,
     seed: Seed = 0,
+    progress: Progress | None = None,
 ) -> Jury:
     """Make one judge of several, and say where it is better than the best of them.
 
@@ -71,23 +55,21 @@ def jury(
     What a jury costs is what its members cost together.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
-    of `metal.judge`.
+    of `metal.judge`. progress: called with the parts done and the parts in all.
 
-    Returns the run, which is written: `metal.audit(DATA, RUNS, JURY)` puts it beside its members, with a verdict of its
-    own. Raises UsageError where nothing was rated, for a rule that a criterion is not made for, or for a name that
-    a rater has; UnknownName for a judge that there is not.
+    Returns the table `jury`, the ratings and the page. Nothing is written before `save`; `metal.audit(DATA, RUNS,
+    FOLDER)` puts what was saved beside its members, with a verdict of its own. Raises UsageError where nothing was
+    rated, for a rule that a criterion is not made for, or for a name that a rater has; UnknownName for a judge that
+    there is not.
     """
     from metal import __version__
-    from metal.api.read import NOWHERE
+    from metal.api.jury_result import Jury
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
-    from metal.data.files import check_new, new_folder
     from metal.data.pairs import one_item_per_pair, originals
-    from metal.data.ratings_files import write_facts
     from metal.data.records import Rater
     from metal.data.text import signature_line
     from metal.errors import check_known
-    from metal.runs.parts import write_parts
     from metal.selecting.jury import RULES, seated
     from metal.stats.bootstrap import SourceBootstrap
 
@@ -101,11 +83,8 @@ def jury(
         for judge in judges_of(dataset, AuditSettings())
         if dataset.raters[judge].kind == "llm" and "members" not in dataset.raters[judge].about
     )
-    shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else dataset.card.name
-    folder = Path(out) if out else Path("runs") / f"{shown}-jury"
-    check_new(folder, force=force, marks=("run.toml",))
     settings = AuditSettings(members, names(criteria), names(languages), reference, resamples=resamples, seed=seed)
-    facts, table = seated(dataset, settings, by, name, SourceBootstrap(resamples, seed))
+    facts, table = seated(dataset, settings, by, name, SourceBootstrap(resamples, seed), progress or no_progress)
     asked = {"judges": list(members), "by": by, "reference": reference, "resamples": resamples, "seed": seed}
     about: dict[str, object] = {"members": list(members), "by": by}
     prices = [dataset.raters[member].about.get("dollars_per_thousand") for member in members]
@@ -113,7 +92,5 @@ def jury(
         about["dollars_per_thousand"] = sum(float(price or 0) for price in prices)
     signed = signature_line({"metal": __version__, "data": dataset.identity, **asked, "judges": "+".join(members)})
     manifest = inputs.manifest("jury", dataset, asked, [name], signed).to_dict()
-    with new_folder(folder, force=force, marks=("run.toml",)) as partial:
-        write_parts(partial, manifest, left_out, [Rater(name, "llm", "jury", about)], {"jury": table})
-        write_facts(facts, partial / "ratings.parquet")
-    return Jury(folder, table)
+    raters = {name: Rater(name, "llm", "jury", about)}
+    return Jury(dataset.card.name, manifest, dataset.criteria, raters, {"jury": table}, left_out, facts)

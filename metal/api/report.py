@@ -28,6 +28,7 @@ RESULTS = {
     "gate": ("metal.api.drift_result", "Gate"),
     "generate": ("metal.api.asked", "GeneratedTexts"),
     "design labels": ("metal.api.design_result", "LabelPlan"),
+    "jury": ("metal.api.jury_result", "Jury"),
     "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
     "probe report": ("metal.api.probe_result", "ProbeReport"),
     "monitor": ("metal.api.monitor_result", "Monitor"),
@@ -59,7 +60,7 @@ def open_run(run: StrPath) -> Any:
     from metal.runs.parts import command_of
 
     folder = Path(run)
-    if command_of(folder) in COMMANDS:
+    if command_of(folder) in COMMANDS and command_of(folder) not in RESULTS:
         return RatingsRun.open(folder)
     return _open(folder)
 

@@ -36,7 +36,7 @@ VERBS = {
     "judges": ("metal.cli.judges:judges", "List judges, or try one."),
     "criterion": ("metal.cli.judges:criterion", "Add a criterion in one line."),
     "prompt": ("metal.cli.judges:prompt", "Show what judges are told."),
-    "jury": ("metal.cli.jury:jury", "Make one judge of several."),
+    "jury": ("metal.cli.analyses:jury", "Make one judge of several."),
     "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
     "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),

@@ -382,3 +382,14 @@ select = analysis(
         metal select datasets/news runs/news-judges --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
     """,
 )
+
+jury = analysis(
+    metal.jury,
+    "-jury",
+    "putting together",
+    files=f"{FILES}, ratings.parquet",
+    examples="""
+        metal jury datasets/news runs/news-judges
+        metal jury datasets/news runs/news-judges -j gpt-4o/detailed,llama/detailed --by weights
+    """,
+)

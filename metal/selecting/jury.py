@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,12 @@ TABLE = (
 
 
 def seated(
-    dataset: Dataset, settings: AuditSettings, by: str, name: str, bootstrap: SourceBootstrap
+    dataset: Dataset,
+    settings: AuditSettings,
+    by: str,
+    name: str,
+    bootstrap: SourceBootstrap,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The facts of the jury's ratings, and a row for each language and criterion.
 
@@ -39,12 +44,13 @@ def seated(
     Raises UsageError where the members rated nothing, or where a rule is not for a criterion.
     """
     parts, rows = [], []
-    for cell in cells(dataset, settings, continuous=True):
-        if not (members := cell.judges):
-            continue
+    every = [cell for cell in cells(dataset, settings, continuous=True) if cell.judges]
+    for place, cell in enumerate(every, 1):
+        members = cell.judges
         scores, reason, weights = _together(cell, members, by)
         parts.append(_facts(cell, members, name, scores, reason))
         rows.append(_row(cell, members, scores, weights, bootstrap))
+        progress(place, len(every))
     if not parts:
         raise UsageError(f"{', '.join(settings.judges) or 'no judge'}: no ratings to put together")
     if len(settings.judges) == 1:

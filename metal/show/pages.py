@@ -151,6 +151,7 @@ KINDS = {
     "gate": Kind("metal.show.drift", "gate for judges", "sections.html"),
     "generate": Kind("metal.show.generate", "generated texts", "sections.html"),
     "design labels": Kind("metal.show.labels", "plan of labels", "sections.html"),
+    "jury": Kind("metal.show.jury", "several judges as one", "sections.html"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
     "probe report": Kind("metal.show.probe", "what judges are blind to", "sections.html"),
     "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),

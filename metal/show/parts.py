@@ -73,7 +73,7 @@ def across_languages(
     rows of a language. languages: their order, else by name. options: name, notes and turns, as in `TableView.of`.
     """
     rows = list(rows)
-    if len({row["judge"] for row in rows}) <= 1:
+    if len({row.get("judge") for row in rows}) <= 1:
         keys = {key: heading for key, heading in keys.items() if key != "judge"}
     groups: dict[tuple[str, ...], dict[str, list[Row]]] = {}
     for row in rows:

@@ -21,7 +21,7 @@ def alike(wrong: Numbers) -> tuple[float, float]:
     """
     complete = wrong[~np.isnan(wrong).any(axis=1)]
     members = wrong.shape[1]
-    varying = complete[:, np.ptp(complete, axis=0) > 0] if len(complete) else complete
+    varying = complete[:, np.ptp(complete, axis=0) > 0] if len(complete) else complete[:, :0]
     if varying.shape[1] < 2:
         return float("nan"), float("nan")
     first, second = np.triu_indices(varying.shape[1], 1)

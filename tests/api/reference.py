@@ -25,6 +25,7 @@ from metal.runs.correct_run import CorrectRun
 from metal.runs.design_run import DesignRun
 from metal.runs.drift_run import DiffRun
 from metal.runs.generate_run import GenerateRun
+from metal.runs.jury_run import JuryRun
 from metal.runs.labels_run import LabelsRun
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.monitor_run import MonitorRun
@@ -36,7 +37,7 @@ from metal.runs.select_run import SelectRun
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 RUNS: tuple[type[Run], ...] = (
-    *(AuditRun, BiasRun, ProbeRun, CorrectRun, SelectRun, DiffRun),
+    *(AuditRun, BiasRun, ProbeRun, CorrectRun, SelectRun, JuryRun, DiffRun),
     *(BoardRun, MonitorRun, LeaderboardRun, DesignRun, LabelsRun, PassportRun, GenerateRun),
 )
 

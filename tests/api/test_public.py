@@ -311,7 +311,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "generate": lambda n: metal.generate(folder / "copy", MODEL, languages="en", out=out / "texts"),
         "judge": lambda n: metal.judge(demo, MODEL, prompt="simple", out=out / "judged", **judged),
         "judge_cancel": lambda n: metal.judge_cancel(out / "judged"),
-        "jury": lambda n: metal.jury(demo, resamples=100, out=out / f"jury{n}"),
+        "jury": lambda n: metal.jury(demo, resamples=100),
         "judges_list": lambda n: metal.judges_list(),
         "judges_test": lambda n: metal.judges_test(MODEL),
         "leaderboard": lambda n: metal.leaderboard(demo, permutations=100),

@@ -41,11 +41,13 @@ def test_a_jury_of_one_is_its_member_to_the_byte(tmp_path: Path) -> None:
     own = own[own["rater"] == member].sort_values(["output", "criterion"])
     tables = {}
     for by in ("majority", "weights"):
-        jury = metal.jury(DEMO, judges=member, by=by, name="one", out=tmp_path / by, resamples=100)
-        given = read_facts(jury.folder / "ratings.parquet").sort_values(["output", "criterion"])
+        folder = metal.jury(DEMO, judges=member, by=by, name="one", resamples=100).save(tmp_path / by)
+        given = read_facts(folder / "ratings.parquet").sort_values(["output", "criterion"])
         for fact in ("output", "criterion", "score", "reason", "comment"):
             assert given[fact].astype(object).fillna(-1).tolist() == own[fact].astype(object).fillna(-1).tolist()
-        audit = metal.audit(DEMO, jury, judges=[member, "one"], criteria="task_quality", languages="en", resamples=100)
+        audit = metal.audit(
+            DEMO, folder, judges=[member, "one"], criteria="task_quality", languages="en", resamples=100
+        )
         table = audit.tables["judges"].drop(columns="signature").set_index("judge")
         tables[by] = [table.loc[[name]].to_csv(index=False).encode() for name in (member, "one")]
     assert tables["majority"][0] == tables["majority"][1] == tables["weights"][1]
@@ -53,20 +55,20 @@ def test_a_jury_of_one_is_its_member_to_the_byte(tmp_path: Path) -> None:
 
 def test_by_hand(tmp_path: Path) -> None:
     data = panel({"A1": [0] * 5, "J1": [0, 2, 0, 0, None], "J2": [0, 2, 2, 1, None], "J3": [1, 1, None, None, None]})
-    majority = metal.jury(data, out=tmp_path / "majority", resamples=100)
+    majority = metal.jury(data, resamples=100)
     assert scores(majority) == [0, 2, 1, None, None]  # 0 and 2 have the mean 1, 0 and 1 none that is a level
     assert majority.ratings.sort_values("output")["reason"].tolist()[3:] == ["the jury is split", "no member answered"]
-    mean = metal.jury(data, by="mean", out=tmp_path / "mean", resamples=100)
+    mean = metal.jury(data, by="mean", resamples=100)
     assert scores(mean) == [0, 2, 1, 0, None]  # of two levels as near, the worse
     lower = panel({"A1": [0], "J1": [0], "J2": [1]}, directions={"*": "lower"})
-    assert scores(metal.jury(lower, by="mean", out=tmp_path / "lower", resamples=100)) == [1]
+    assert scores(metal.jury(lower, by="mean", resamples=100)) == [1]
 
 
 def test_costs_add_up_and_raters_know_their_members(tmp_path: Path) -> None:
     data = panel({"A1": [0, 1], "J1": [0, 1], "J2": [0, 2]})
     for name, price in (("J1", 0.5), ("J2", 2.0)):
         data.raters[name].about["dollars_per_thousand"] = price
-    rater = metal.jury(data, out=tmp_path / "run", resamples=100).raters["jury"]
+    rater = metal.jury(data, resamples=100).raters["jury"]
     assert rater.about == {"members": ["J1", "J2"], "by": "majority", "dollars_per_thousand": 2.5}
 
 
@@ -79,18 +81,18 @@ def test_independent_judges_are_better_together_and_copies_are_not(tmp_path: Pat
     two: dict[str, Any] = {"measure": "nominal", "levels": {"*": "0=no,1=yes"}}
     apart = panel(people | {f"J{place}": answers for place, answers in enumerate(judge)}, **two)
     copies = panel(people | {f"J{place}": judge[0] for place in range(3)}, **two)
-    [row] = metal.jury(apart, out=tmp_path / "apart", resamples=200).table.to_dict("records")
+    [row] = metal.jury(apart, resamples=200).tables["jury"].to_dict("records")
     assert row["agreement"] == pytest.approx(0.844, abs=0.03)
     assert row["size"] == pytest.approx(3, abs=0.3)
     assert row["better"] == "yes"
     assert row["gain"] == pytest.approx(row["agreement"] - row["best_agreement"])
-    [row] = metal.jury(copies, out=tmp_path / "copies", resamples=200).table.to_dict("records")
+    [row] = metal.jury(copies, resamples=200).tables["jury"].to_dict("records")
     assert (row["size"], row["correlation"], row["gain"]) == pytest.approx((1, 1, 0))
     assert row["better"] == "unclear"
     rare = [(1 - truth).tolist(), rng.integers(0, 2, 600).tolist()]  # always wrong, and random: weights find out
     odd = panel(people | {"J0": rare[0], "J1": rare[1], "J2": judge[0]}, **two)
-    assert metal.jury(odd, by="weights", out=tmp_path / "w", resamples=200).table["agreement"].iloc[0] == 1
-    assert metal.jury(odd, out=tmp_path / "m", resamples=200).table["agreement"].iloc[0] < 0.8
+    assert metal.jury(odd, by="weights", resamples=200).tables["jury"]["agreement"].iloc[0] == 1
+    assert metal.jury(odd, resamples=200).tables["jury"]["agreement"].iloc[0] < 0.8
 
 
 def test_weights_never_see_the_source_that_they_judge() -> None:
@@ -125,6 +127,7 @@ def test_ridge_as_others_compute_it() -> None:
 
 def test_how_alike_mistakes_are() -> None:
     assert np.isnan(alike(np.zeros((5, 3)))).all()
+    assert np.isnan(alike(np.full((5, 3), np.nan))).all()  # nothing that all answered
     assert alike(np.array([[0.0, 1.0], [1.0, 0.0]] * 5)) == pytest.approx((-1, 2))
 
 
@@ -135,28 +138,25 @@ def test_scores_without_levels(tmp_path: Path) -> None:
     columns = {"A1": truth, "A2": truth, "J1": truth + rng.normal(0, 4, 120), "J2": truth / 2 + rng.normal(0, 2, 120)}
     options: dict[str, Any] = {"levels": None, "measure": "interval", "ranges": {"*": "0-100"}}
     data = panel({name: values.clip(0, 100).round(1).tolist() for name, values in columns.items()}, **options)
-    mean = metal.jury(data, by="mean", out=tmp_path / "mean", resamples=100)
+    mean = metal.jury(data, by="mean", resamples=100)
     assert scores(mean)[0] == pytest.approx((columns["J1"][0] + columns["J2"][0]) / 2, abs=0.1)
-    weights = metal.jury(data, by="weights", out=tmp_path / "weights", resamples=100)
-    assert weights.table["agreement"].iloc[0] > 0.95 > mean.table["agreement"].iloc[0]
-    assert "J1" in weights.table["weights"].iloc[0]
+    weights = metal.jury(data, by="weights", resamples=100)
+    assert weights.tables["jury"]["agreement"].iloc[0] > 0.95 > mean.tables["jury"]["agreement"].iloc[0]
+    assert "J1" in weights.tables["jury"]["weights"].iloc[0]
     with pytest.raises(UsageError, match="scores and no classes"):
-        metal.jury(data, by="dawid-skene", out=tmp_path / "d", resamples=100)
+        metal.jury(data, by="dawid-skene", resamples=100)
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_what_is_refused() -> None:
     data = panel({"A1": [0, 1], "J1": [0, 1], "J2": [0, 2]}, measure="nominal")
     with pytest.raises(UsageError, match="have no order; use majority or weights"):
-        metal.jury(data, by="mean", out=tmp_path / "a")
+        metal.jury(data, by="mean")
     with pytest.raises(UsageError, match="a rater has that name"):
-        metal.jury(data, name="J1", out=tmp_path / "a")
+        metal.jury(data, name="J1")
     with pytest.raises(UnknownName, match="rule 'vote'"):
-        metal.jury(data, by="vote", out=tmp_path / "a")  # type: ignore[arg-type]
+        metal.jury(data, by="vote")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="judge 'J9'"):
-        metal.jury(data, judges="J9", out=tmp_path / "a")
-    assert not (tmp_path / "a").exists()
-    few = metal.jury(data, by="weights", out=tmp_path / "few", resamples=100)
+        metal.jury(data, judges="J9")
+    few = metal.jury(data, by="weights", resamples=100)
     assert set(few.ratings["reason"]) == {"too few outputs that people rated for weights"}
-    assert few.table["undefined"].tolist() == ["agreement: no output that the jury and people rated"]
-    with pytest.raises(UsageError, match="exists"):
-        metal.jury(data, out=tmp_path / "few", resamples=100)
+    assert few.tables["jury"]["undefined"].tolist() == ["agreement: no output that the jury and people rated"]
