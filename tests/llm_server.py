@@ -233,14 +233,22 @@ def _summary(prompt: str, prompt_hash: int) -> str:
 
 def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
     """A JSON answer that follows from the prompt alone, within the enums of the request's schema."""
+    return json.dumps(_filled(_schema_of(body), prompt_hash, prompt))
+
+
+def _filled(schema: Json, prompt_hash: int, prompt: str) -> Json:
+    """What a schema asks for; of several criteria each has a verdict of its own."""
     verdict: Json = {}
-    for name, told in (_schema_of(body).get("properties") or {"score": {}, "justification": {}}).items():
+    for place, (name, told) in enumerate((schema.get("properties") or {"score": {}, "justification": {}}).items()):
+        if told.get("type") == "object":
+            verdict[name] = _filled(told, prompt_hash + place, prompt)
+            continue
         is_number = name == "score" or str(told.get("type")).lower() in ("integer", "number")
         options = told.get("enum") or ((0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",))
         verdict[name] = (
             _summary(prompt, prompt_hash) if name in ("summary", "answer") else options[prompt_hash % len(options)]
         )
-    return json.dumps(verdict)
+    return verdict
 
 
 def _with_probabilities(api: str, reply: Json, body: Json, text: str, prompt_hash: int) -> Json:

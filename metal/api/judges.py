@@ -165,6 +165,7 @@ def prompt_show(
 
     Returns the two messages. Raises UnknownName for a criterion, a prompt or an output that is not there.
     """
+    from metal.raters.judges.templates import variant
     from metal.running.judging import JudgeRequest, load_prompts
 
     known_criteria, folders = _criteria_and_folders(data, prompt_folders)
@@ -174,7 +175,9 @@ def prompt_show(
     request = JudgeRequest((), (prompt,), prompt_language=prompt_language)
     shown_in = {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()
     pairs = criteria[criterion].scale.compares
-    [loaded] = load_prompts(request, [criteria[criterion]], folders, shown_in, pairs)
+    together = variant(prompt, together=True) == prompt
+    beside = [each for each in known_criteria if together and each.scale.compares == pairs]
+    [loaded] = load_prompts(request, beside or [criteria[criterion]], folders, shown_in, pairs)
     if data is None:
         if output:
             raise UsageError("`output` is an output of a dataset; give the dataset too")

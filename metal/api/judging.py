@@ -116,6 +116,9 @@ async def judge_async(
     with_reference: Annotated[
         bool, Option("Show judges the references of the source: prompt NAME-reference.", rare=True)
     ] = False,
+    together: Annotated[
+        bool, Option("Ask for all criteria of an output in one call: prompt NAME-together.", rare=True)
+    ] = False,
     probabilities: Annotated[
         bool, Option("Ask for token probabilities too: how sure each answer is (OpenAI, vLLM, Gemini).", rare=True)
     ] = False,
@@ -139,7 +142,7 @@ async def judge_async(
     force: Force = False,
     callbacks: Callbacks | None = None,
 ) -> Judging:
-    """Let judges rate every output of `data` on every criterion, one call each, at temperature 0.
+    """Let judges rate every output of `data` on every criterion, one call each unless `together`, at temperature 0.
 
     A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal.judges_list` shows providers, the keys
     they need and the judges of your judges.toml. METAL's prompts are `simple` and `detailed` (`metal.prompt_show`).
@@ -159,7 +162,9 @@ async def judge_async(
 
     A task has a prompt that calls its texts by their names: `question-answering`, `summarization`, `translation`,
     `chat`, `open-generation`. `with_reference` shows the references of each source too; `detailed-reason-first` and
-    `detailed-no-reason` ask for the justification before the score, or for none. All prompts have these variants.
+    `detailed-no-reason` ask for the justification before the score, or for none. `together` asks for all criteria of an
+    output in one call (`detailed-together`), for the price of one reading of the texts; with both prompts,
+    `metal.audit` says what that changes. All of METAL's prompts have these variants.
 
     `probabilities` keeps the probability of each answered level as the rating's `confidence` (see `metal.select`), and
     as `expected` the mean of the levels by their probabilities, where all are among the twenty likeliest tokens (see
@@ -192,7 +197,7 @@ async def judge_async(
     from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.raters.judges.functions import is_function
-    from metal.raters.judges.templates import with_references
+    from metal.raters.judges.templates import variant
     from metal.running.asking import Terms, carry_out
     from metal.running.job import engine_of, read_request
     from metal.running.judging import JudgeRequest, check_allowed, dataset_of, judge_job
@@ -223,7 +228,7 @@ async def judge_async(
         prompts = names(prompt) or ("detailed",)
         request = JudgeRequest(
             judges=tuple(functions) or names(named),
-            prompts=tuple(map(with_references, prompts) if with_reference else prompts),
+            prompts=tuple(variant(each, references=with_reference, together=together) for each in prompts),
             criteria=names(criteria),
             languages=names(languages),
             sample=sample or 0,

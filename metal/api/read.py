@@ -201,15 +201,18 @@ def draft_of(
     return replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
 
 
-def _read_reply(text: str, scale: Scale, criterion: str, letters: bool = False) -> tuple[float | None, str, str, bool]:
+def _read_reply(
+    text: str, scale: Scale, criterion: str, letters: bool = False, together: bool = False
+) -> tuple[float | None, str, str, bool]:
     """What a reply in a table says (see metal.data.tables.replies), by the reader that reads judges' replies. letters:
-    whether the prompt asked for the letter of a level.
+    whether the prompt asked for the letter of a level; together: for all criteria.
     """
     from metal.data.files import whole_text
     from metal.raters.judges.prompts import letters_of
-    from metal.raters.judges.reader import read_reply
+    from metal.raters.judges.reader import read_part, read_reply
 
-    verdict = read_reply(text, scale, letters_of(scale) if letters else None, criterion)
+    read = read_part if together else read_reply
+    verdict = read(text, scale, letters_of(scale) if letters else None, criterion)
     return verdict.score, verdict.reason, whole_text(verdict.justification or text), verdict.wavering
 
 

@@ -26,8 +26,8 @@ from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import parameters_of
-from metal.raters.judges.call import VERDICT
-from metal.raters.judges.collect import JournalIndex, failure_reason
+from metal.raters.judges.call import VERDICT, object_schema
+from metal.raters.judges.collect import FAILED_AS, JournalIndex, failure_reason
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import rough_tokens
 from metal.raters.judges.prompts import Message, compiled, fence, fence_code, rubric_variables
@@ -60,9 +60,7 @@ class Instruction:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of a reply."""
-        fields = (self.writes, "justification")
-        properties = {name: {"type": "string"} for name in fields}
-        return {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
+        return object_schema({name: {"type": "string"} for name in (self.writes, "justification")})
 
     def write(self, source: Source) -> Message:
         """The message about one passage. Raises DataError for a template that cannot be filled."""
@@ -177,6 +175,7 @@ class TextRequest:
     instruction: Instruction
     generator: str
     rough_tokens: float
+    answer_tokens: float = ANSWER_TOKENS
 
     @property
     def message(self) -> Message:
@@ -199,7 +198,7 @@ class TextRequest:
         return f"{self.source.source}/{self.generator}"
 
     @property
-    def about(self) -> Mapping[str, str | int]:
+    def about(self) -> Mapping[str, Any]:
         """What the journal notes of the request."""
         return {"prompt": self.instruction.quality, "output": self.output, "sample": 1}
 
@@ -219,7 +218,6 @@ class Generation:
     models: tuple[Model, ...]
     instructions: tuple[Instruction, ...]
     sources: Sequence[Source]
-    answer_tokens: int = ANSWER_TOKENS
 
     @property
     def names(self) -> Mapping[tuple[str, str], str]:
@@ -261,8 +259,10 @@ def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Outpu
             if record is None:
                 tally.not_asked += 1
                 continue
-            kind = failure_reason(record) or request.kind(record["text"], record["ending"])
+            reason = failure_reason(record)
+            kind = reason or request.kind(record["text"], record["ending"])
             tally.kinds[kind] += 1
+            tally.failed += reason.startswith(FAILED_AS)
             text = read_generated(record["text"], request.instruction.writes) if kind == VERDICT else None
             if text:
                 source = request.source

@@ -40,7 +40,7 @@ from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rate
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import DETAILED, rubrics_for
-from metal.raters.judges.templates import load_template
+from metal.raters.judges.templates import load_template, variant
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
 from metal.runs.passport import check, read_passport
@@ -196,6 +196,8 @@ def judge_job(
         raise UsageError(
             f"functions ({listed(list(functions))}) get no prompt; give them a run of their own with `out`"
         )
+    if functions and any(variant(name, together=True) == name for name in request.prompts):
+        raise UsageError("functions and synthetic judges are asked for one criterion a call; leave out `together`")
     pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
     if pairs and request.test_questions:
         raise UsageError("`test_questions` are about single outputs, and these are pairs")

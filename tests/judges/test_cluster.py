@@ -123,7 +123,7 @@ def test_places_are_shared_and_never_more_than_there_are() -> None:
 
 
 def setup_of(model: Model) -> WorkerSetup:
-    return WorkerSetup(JudgeSetup(model, Rules(), Secrets(), 100), False, {})
+    return WorkerSetup(JudgeSetup(model, Rules(), Secrets()), False, {})
 
 
 def a_judge(model: Model = MODEL, max_cost: float | None = None, limit: int | None = None) -> ClusterJudge:
@@ -149,7 +149,7 @@ def test_a_budget_is_one_until_it_is_spent() -> None:
     judge = a_judge(replace(MODEL, price=Price(1, 1)), max_cost=10.0)
     assert judge.lease("a", (), (3.0, 3.0), 0.0).calls == 1  # until a reply tells what calls cost
     assert judge.lease("b", (), (3.0,), 0.0).calls == 0
-    judge.hear("a", WorkerReport(ended=1, released=3.0, spent=2.0, learned=[(1.0, 1, 1)]), 0.0)
+    judge.hear("a", WorkerReport(ended=1, released=3.0, spent=2.0, learned=[(1.0, 1.0, 1, 1)]), 0.0)
     assert judge.lease("a", (), (3.0, 3.0), 0.0).calls == 2
     waiting = judge.lease("b", (), (3.0,), 0.0)
     assert (waiting.calls, waiting.over) == (0, False)  # the others may turn out cheaper

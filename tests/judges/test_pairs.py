@@ -151,10 +151,12 @@ def test_both_orders_are_two_questions_with_one_meaning() -> None:
     assert as_named.key != swapped.key
     for question, texts in ((as_named, pair.texts), (swapped, pair.texts[::-1])):
         assert question.message.user.index(texts[0]) < question.message.user.index(texts[1])
-    verdicts = [question.verdict('{"score": "B"}', "complete").score for question in (as_named, swapped)]
+    verdicts = [
+        question.verdict('{"score": "B"}', "complete", "task_quality").score for question in (as_named, swapped)
+    ]
     assert verdicts == [1, 1]
-    assert [question.rated(1) for question in (as_named, swapped)] == [1, 0]
-    assert [question.rated(2) for question in (as_named, swapped)] == [2, 2]
+    assert [question.rated("task_quality", 1) for question in (as_named, swapped)] == [1, 0]
+    assert [question.rated("task_quality", 2) for question in (as_named, swapped)] == [2, 2]
 
 
 def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:

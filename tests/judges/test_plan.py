@@ -58,7 +58,7 @@ def test_one_call_an_output_criterion_prompt_and_sample() -> None:
     assert len(calls) == made.questions_per_model == 2 * 2 * 2 * 2
     assert len({call.key for call in calls}) == len(calls)
     assert made.without_text == 1
-    asked = [(call.prompt.name, call.criterion, call.sample, call.output.output) for call in calls[:5]]
+    asked = [(call.prompt.name, *call.criteria, call.sample, call.output.output) for call in calls[:5]]
     assert asked == [
         ("simple", "task_quality", 1, "o1"),
         ("simple", "task_quality", 1, "o2"),
@@ -253,12 +253,14 @@ def test_a_budget_counts_what_is_under_way() -> None:
 
 
 def test_the_token_estimator_learns() -> None:
-    estimator = TokenEstimator(ANSWER_TOKENS)
-    assert estimator.expected(100) == (100, ANSWER_TOKENS)
-    estimator.learn(100, 150, 40)
-    estimator.learn(100, 250, None)
-    estimator.learn(100, None, 60)
-    assert estimator.expected(50) == (100, 50)
+    estimator = TokenEstimator()
+    assert estimator.expected(100, ANSWER_TOKENS) == (100, ANSWER_TOKENS)
+    assert estimator.most(100, ANSWER_TOKENS, 500) == (100, 500)
+    estimator.learn(100, 20, 150, 40)
+    estimator.learn(100, 20, 250, None)
+    estimator.learn(100, 80, None, 60)
+    assert estimator.expected(50, 10) == (100, 10)  # 400 tokens for 200 guessed; 100 for 100
+    assert estimator.most(50, 10) == (125, 20)  # the worst of each: 250 for 100, 40 for 20
 
 
 def test_only_chosen_outputs_are_to_be_rated() -> None:

@@ -23,7 +23,7 @@ from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Message, Prompt
 from metal.raters.judges.reader import read_reply
 from metal.raters.judges.rubric import Rubric, rubrics_for
-from metal.raters.judges.templates import load_template, with_references
+from metal.raters.judges.templates import load_template, variant
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import LlmServer
 
@@ -171,8 +171,10 @@ def test_a_task_calls_its_texts_by_their_names(task: str, source: str, output: s
     )
     assert not re.search("SOURCE|OUTPUT|REFERENCE|the source:|output to be", text)
     assert f"Rate the {output.lower()} on one criterion" in text
-    name, text = sent(with_references(f"{task}-no-reason"), TASK_QUALITY, "What came out.", references=("R1", "R2"))
-    assert name == f"{task}-reference-no-reason" == with_references(name)
+    name, text = sent(
+        variant(f"{task}-no-reason", references=True), TASK_QUALITY, "What came out.", references=("R1", "R2")
+    )
+    assert name == f"{task}-reference-no-reason" == variant(name, references=True)
     assert text.count("----- REFERENCE ") == 4
     assert "justification" not in text
     name, text = sent(task, Criterion("overall", COMPARED, question="Which?"), "One.", "Two.")
@@ -370,7 +372,7 @@ def test_examples_are_held_out(server: LlmServer, tmp_path: Path) -> None:
     assert spanish.message.system.count("Example ") == 4
     assert all(example.output.text in spanish.message.system for example in drawn["es"])
     assert re.findall(r'^{"score": (\d)}$', spanish.message.system, re.M) == [
-        f"{example.scores[spanish.criterion]:g}" for example in drawn["es"]
+        f"{example.scores[spanish.criteria[0]]:g}" for example in drawn["es"]
     ]
     again = metal.judge(tmp_path / "data", "openai:gpt-4o", examples=4, out=tmp_path / "again", dry_run=True, **ask)
     assert [each.key for each in again.job.plan.questions(again.job.plan.models[0])] == [each.key for each in asked]

@@ -67,10 +67,11 @@ def a_plan(
     texts: list[str] | None = None,
     criteria: tuple[Criterion, ...] = (TASK_QUALITY,),
     repeat: int = 1,
+    prompt: str = "simple",
 ) -> JudgingPlan:
     texts = texts if texts is not None else [f"summary {item}." for item in range(count)]
     outputs = [Output(f"o{item}", "s", "g", "en", text) for item, text in enumerate(texts)]
-    prompts = load_prompts(JudgeRequest((), ("simple",)), criteria, prompt_folders((), None))
+    prompts = load_prompts(JudgeRequest((), (prompt,)), criteria, prompt_folders((), None))
     named = {criterion.name: criterion for criterion in criteria}
     return JudgingPlan(models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat)
 

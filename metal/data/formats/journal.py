@@ -22,7 +22,11 @@ from metal.data.tables.scales import NO_ANSWER
 from metal.errors import DataError, UsageError
 
 FILE = "journal.jsonl"
-RANKS = {"verdict": 2, "failed": 0}  # of the replies to one question the best counts, of equals the last
+RANKS = {
+    "verdict": 3,
+    "incomplete": 2,
+    "failed": 0,
+}  # of the replies to a question the best counts, of equals the last
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -36,12 +40,14 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):  # a crash may have cut the last one
         try:
             record = json.loads(line)
-            if "criterion" in record and _rank(record) >= _rank(best.get(record["key"], {"kind": "failed"})):
+            about = record.get("criterion") or record.get("criteria")
+            if about and _rank(record) >= _rank(best.get(record["key"], {"kind": "failed"})):
                 best[record["key"]] = record
         except (ValueError, RecursionError, TypeError, KeyError):
             raise DataError(f"{file} line {number}", "not a line of a journal", "Take the line out") from None
-    asked = [r for r in best.values() if r.get("output") in base.outputs and r["criterion"] in base.criteria]
-    notes = [f"{len(best) - len(asked):,} answers are about nothing in the dataset"] if len(asked) < len(best) else []
+    each = [r | {"criterion": name} for r in best.values() for name in r.get("criteria", [r.get("criterion")])]
+    asked = [r for r in each if r.get("output") in base.outputs and r["criterion"] in base.criteria]
+    notes = [f"{len(each) - len(asked):,} answers are about nothing in the dataset"] if len(asked) < len(each) else []
     if not asked:
         raise DataError(file, "no reply about an output of the dataset", "Give the dataset that was judged as `into`")
     complete = [r["kind"] == "verdict" or r.get("ending") == "complete" for r in asked]
@@ -52,11 +58,11 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     tidy["reason"] = [NO_ANSWER if has_reply else _why(r) for r, has_reply in zip(asked, complete, strict=True)]
     tidy["criterion"] = tidy["criterion"].astype("category")
     criteria = [base.criteria[name] for name in tidy["criterion"].cat.categories]
-    in_letters = np.array([bool(r.get("letters")) for r in asked])
+    forms = np.array([2 * ("criteria" in r) + bool(r.get("letters")) for r in asked])
     parts_read = []
-    for letters in np.unique(in_letters):
-        part = tidy[in_letters == letters].copy()
-        reader = partial(options["reader"], letters=bool(letters))
+    for form in np.unique(forms):
+        part = tidy[forms == form].copy()
+        reader = partial(options["reader"], letters=bool(form % 2), together=form >= 2)
         read_replies(part, criteria, {"reader": reader, "columns": {"reply": FILE}}, notes, file)
         parts_read.append(part)
     tidy = pd.concat(parts_read).sort_index()
@@ -120,5 +126,5 @@ FORMAT = Format(
     "a run of `metal judge`: the replies in its journal, read again",
     read,
     frozenset({"base", "reader", "scales"}),
-    ((FILE, ('{"key":"', '"criterion":"')),),
+    ((FILE, ('{"key":"', '"criteri')),),
 )

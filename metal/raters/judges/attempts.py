@@ -25,6 +25,8 @@ BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
 REJECTIONS = 3  # of requests, before anything was answered: then the request is wrong, not the text in it
+# What providers call the limit of a reply, thoughts included.
+MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 ABANDONED = "abandoned"  # the kind of a request that was not sent because the judge was stopped
 
 
@@ -78,7 +80,7 @@ class Attempts:
         self.client, self.note = client, note
         self.progress = Progress(setup.model, setup.questions)
         self.rejected = dict(setup.rejected)  # parameter -> what the model said
-        self.estimator = TokenEstimator(setup.answer_tokens)
+        self.estimator = TokenEstimator()
         self.halted, self.closed = asyncio.Event(), asyncio.Event()
         self.ever_answered = self.interrupted = False
         self.rejections = 0
@@ -104,12 +106,13 @@ class Attempts:
 
     def tokens(self, question: Question) -> float:
         """About how many tokens a question takes, its answer included."""
-        return sum(self.estimator.expected(question.rough_tokens))
+        return sum(self.estimator.expected(question.rough_tokens, question.answer_tokens))
 
     def highest_cost(self, question: Question, price: Price | None) -> float:
         """US dollars that a question may cost at most, judging by the replies so far; 0 without a price."""
-        longest = self.model.parameters.get("max_tokens") or 0
-        return price.cost(*self.estimator.most(question.rough_tokens, longest)) if price else 0.0
+        longest = max(self.model.parameters.get(name) or 0 for name in MOST_TOKENS)
+        most = self.estimator.most(question.rough_tokens, question.answer_tokens, longest)
+        return price.cost(*most) if price else 0.0
 
     # ------------------------------------------------------------ one question to its end
 

@@ -107,7 +107,8 @@ class Question(Protocol):
     """One thing to ask a model: a judge for a verdict, or a generator for a text.
 
     key: hex digest of everything the answer may depend on. parameters: the model's parameters that this question
-    overrides. about: what the journal says the question is about. rough_tokens: about how many tokens are sent.
+    overrides. about: what the journal says the question is about. rough_tokens, answer_tokens: about how many tokens
+    are sent, and about how many the reply takes.
     """
 
     @property
@@ -119,9 +120,11 @@ class Question(Protocol):
     @property
     def parameters(self) -> Mapping[str, Any]: ...
     @property
-    def about(self) -> Mapping[str, str | int]: ...
+    def about(self) -> Mapping[str, Any]: ...
     @property
     def rough_tokens(self) -> float: ...
+    @property
+    def answer_tokens(self) -> float: ...
 
     def kind(self, text: str, ending: str) -> str:
         """VERDICT for a reply that contains what was asked for, else the reason it does not."""
@@ -130,14 +133,11 @@ class Question(Protocol):
 class RunPlan(Protocol):
     """All questions of a run, in the same order every time.
 
-    answer_tokens: about how many tokens an answer has, until answers show it. names: (model, prompt), as the journal
-    records them -> the name of the judge or generator.
+    names: (model, prompt), as the journal records them -> the name of the judge or generator.
     """
 
     @property
     def models(self) -> Sequence[Model]: ...
-    @property
-    def answer_tokens(self) -> int: ...
     @property
     def names(self) -> Mapping[tuple[str, str], str]: ...
     @property
@@ -176,12 +176,13 @@ def answer_schema(
         score = {"type": "integer" if integers else "number", "enum": values}
     else:
         score = {"type": "number"}
-    return {
-        "type": "object",
-        "properties": {part: score if part == "score" else {"type": "string"} for part in order},
-        "required": list(order),
-        "additionalProperties": False,
-    }
+    return object_schema({part: score if part == "score" else {"type": "string"} for part in order})
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has all of these properties, and no other."""
+    closed = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": dict(properties), **closed}
 
 
 # ---------------------------------------------------------------- batches

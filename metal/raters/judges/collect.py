@@ -17,12 +17,13 @@ import numpy as np
 from metal.data.files import whole_text
 from metal.data.records import Rater, Rating
 from metal.raters.judges.call import VERDICT, Question, RunPlan
-from metal.raters.judges.journal import FAILED, REJECTED, read_line, scan
+from metal.raters.judges.journal import FAILED, INCOMPLETE, REJECTED, read_line, scan
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.plan import NO_TEXT, JudgingPlan, JudgingQuestion, asked_as, rater_name
 from metal.raters.judges.prompts import Prompt
 
 FAILED_AS = "failed: "  # prefix of the reason for a call that can still be made again
+RANKS = {VERDICT: 3, INCOMPLETE: 2, FAILED: 0}  # of the records of a question: the best counts, of equals the last
 
 Asked = TypeVar("Asked", bound=Question)
 
@@ -31,13 +32,15 @@ Asked = TypeVar("Asked", bound=Question)
 class CallStatistics:
     """What the calls of one model and prompt were like, over all sessions of a run.
 
-    kinds: of replies and failures, one for each question. retried, asked_again: calls. wavering: verdicts that
+    kinds: of verdicts, one for each rating, and why there is none. failed: calls given up, to be made when the run is
+    resumed. retried, asked_again: calls. wavering: verdicts that
     contradict themselves. unsure: why verdicts lack a probability that was asked for. reused: answers taken from other
     runs. batched: of the tokens, those of the batch service ("in", "out"). uncounted: replies whose tokens the provider
     did not give. seconds: of each reply.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
     retried: int = 0
     asked_again: int = 0
     wavering: int = 0
@@ -55,13 +58,8 @@ class CallStatistics:
     rejected: dict[str, str] = field(default_factory=dict)
 
     @property
-    def failed(self) -> int:
-        """Calls given up, to be made when the run is resumed."""
-        return sum(count for kind, count in self.kinds.items() if kind.startswith(FAILED_AS))
-
-    @property
     def answered(self) -> int:
-        """Calls whose reply contains what was asked for."""
+        """Verdicts, or texts, that replies contain."""
         return self.kinds[VERDICT]
 
     def cost(self, price: Price | None, batch_price: Price | None = None) -> float | None:
@@ -143,7 +141,7 @@ def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
                 if model == record["judge"]:
                     statistics[judge].rejected[record["parameter"]] = record["said"]
             continue
-        rank = 3 if kind == VERDICT else 1 if kind == FAILED else 2
+        rank = RANKS.get(kind, 1)
         key = bytes.fromhex(name)
         if rank >= places.get(key, 0) % 4:
             places[key] = place * 4 + rank
@@ -175,7 +173,7 @@ class Collected:
     index: JournalIndex
 
     def ratings(self) -> Iterator[Rating]:
-        """A rating for every question of the plan that was asked, in the plan's order. Counts into the statistics."""
+        """A rating for every criterion of what was asked, in the plan's order. Counts into the statistics."""
         for model in self.plan.models:
             for question, record in self.index.records(self.plan.questions(model)):
                 name = rater_name(model, question.prompt, question.sample)
@@ -183,16 +181,18 @@ class Collected:
                 if record is None:
                     statistics.not_asked += 1
                     continue
-                judged, reason, comment, wavering = _read(record, question)
-                score = None if judged is None else question.rated(judged)
-                statistics.kinds[VERDICT if score is not None else reason] += 1
-                statistics.wavering += wavering
-                given = Rating(question.output.output, question.criterion, name, score, reason, comment)
-                if judged is not None and model.gives_probabilities:
-                    confidence, expected, why = question.probabilities(judged, record["reply"])
-                    statistics.unsure.update([why] if why else [])
-                    given = replace(given, confidence=confidence, expected=expected)
-                yield given
+                statistics.failed += failure_reason(record).startswith(FAILED_AS)
+                for criterion in question.criteria:
+                    judged, reason, comment, wavering = _read(record, question, criterion)
+                    score = None if judged is None else question.rated(criterion, judged)
+                    statistics.kinds[VERDICT if score is not None else reason] += 1
+                    statistics.wavering += wavering
+                    given = Rating(question.output.output, criterion, name, score, reason, comment)
+                    if judged is not None and model.gives_probabilities:
+                        confidence, expected, why = question.probabilities(criterion, judged, record["reply"])
+                        statistics.unsure.update([why] if why else [])
+                        given = replace(given, confidence=confidence, expected=expected)
+                    yield given
             yield from self._without_text(model)
 
     def _without_text(self, model: Model) -> Iterator[Rating]:
@@ -232,15 +232,16 @@ class Collected:
         about |= {name: fact for name, fact in facts.items() if fact}
         dollars = statistics.cost(model.price, model.batch_price)
         if dollars is not None and statistics.replies and not statistics.uncounted:
-            about["dollars_per_thousand"] = 1000 * dollars / statistics.replies  # one reply for each rating
+            ratings = statistics.replies * len(self.plan.calls(prompt)[0])  # as many as a call has criteria
+            about["dollars_per_thousand"] = 1000 * dollars / ratings
         return about
 
 
-def _read(record: Mapping[str, Any], question: JudgingQuestion) -> tuple[float | None, str, str, bool]:
+def _read(record: Mapping[str, Any], question: JudgingQuestion, criterion: str) -> tuple[float | None, str, str, bool]:
     """Score, reason for none, comment, and whether the verdict contradicts itself."""
     reason = failure_reason(record)
     if reason:
         return None, reason, "", False
-    verdict = question.verdict(record["text"], record["ending"])
+    verdict = question.verdict(record["text"], record["ending"], criterion)
     comment = verdict.justification or ("" if verdict.score is not None else record["text"])
     return verdict.score, verdict.reason, whole_text(comment), verdict.wavering

@@ -91,7 +91,6 @@ class JudgeSetup:
     model: Model
     rules: Rules
     secrets: Secrets
-    answer_tokens: int
     questions: int = 0
     rejected: Mapping[str, str] = field(default_factory=dict)
 
@@ -113,8 +112,7 @@ class Session:
     def setup(self, model: Model) -> JudgeSetup:
         """What is needed to ask one model its share of the plan, with the parameters it has already rejected."""
         rejected = self.answered.rejected.get(model.name, {})
-        plan = self.plan
-        return JudgeSetup(model, self.rules, self.secrets, plan.answer_tokens, plan.questions_per_model, rejected)
+        return JudgeSetup(model, self.rules, self.secrets, self.plan.questions_per_model, rejected)
 
 
 class Engine(Protocol):

@@ -207,10 +207,10 @@ STAR = regex.compile(rf"[{_STARS}]")
 
 
 @lru_cache(maxsize=64)
-def keys_of(criterion: str) -> tuple[str, ...]:
+def keys_of(criterion: str, endings: tuple[str, ...] = ("", "_score", "_rating")) -> tuple[str, ...]:
     """The keys under which an object may hold the score on a criterion: `fluency`, `fluency_score`."""
     name = regex.sub(r"[\s_-]+", "_", criterion.strip().lower())
-    parts = [f"{name}{end}" for end in ("", "_score", "_rating")]
+    parts = [f"{name}{ending}" for ending in endings]
     return tuple(dict.fromkeys(part.replace("_", gap) for part in parts for gap in ("_", " ", "-", "")))
 
 

@@ -49,29 +49,26 @@ class Budget:
 
 @dataclass
 class TokenEstimator:
-    """Tokens of a question before it is asked: a rough count, corrected by the replies so far.
+    """Tokens of a question and its answer before it is asked: rough counts, corrected by the replies so far."""
 
-    first_guess: tokens of an answer, until there is one.
-    """
-
-    first_guess: float
     guessed: float = 0.0
     counted: float = 0.0
-    answers: int = 0
-    answer_tokens: float = 0.0
     worst_ratio: float = 1.0
-    longest: float = 0.0
+    answers: int = 0
+    answers_guessed: float = 0.0
+    answers_counted: float = 0.0
+    worst_answer: float = 0.0
 
-    def expected(self, rough: float) -> tuple[float, float]:
-        """Tokens in and out to expect of a question with that rough count."""
+    def expected(self, rough: float, answer: float) -> tuple[float, float]:
+        """Tokens in and out to expect of a question with these rough counts."""
         ratio = self.counted / self.guessed if self.guessed else 1.0
-        return rough * ratio, self.answer_tokens / self.answers if self.answers else self.first_guess
+        return rough * ratio, answer * (self.answers_counted / self.answers_guessed if self.answers_guessed else 1.0)
 
-    def most(self, rough: float, longest: float = 0.0) -> tuple[float, float]:
+    def most(self, rough: float, answer: float, longest: float = 0.0) -> tuple[float, float]:
         """Tokens in and out at most, judging by the replies so far. longest: the answer, before there is a reply."""
-        return rough * self.worst_ratio, self.longest if self.answers else max(longest, self.first_guess)
+        return rough * self.worst_ratio, answer * self.worst_answer if self.answers else max(longest, answer)
 
-    def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
+    def learn(self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None) -> None:
         """Take a reply into account; None: not counted by the provider."""
         if tokens_in:
             self.guessed += rough
@@ -80,16 +77,18 @@ class TokenEstimator:
             self.worst_ratio = max(self.worst_ratio, ratio) if self.answers else ratio
         if tokens_out is not None:
             self.answers += 1
-            self.answer_tokens += tokens_out
-            self.longest = max(self.longest, tokens_out)
+            self.answers_guessed += answer
+            self.answers_counted += tokens_out
+            self.worst_answer = max(self.worst_answer, tokens_out / answer if answer else 0.0)
 
 
 def book(progress: Progress, estimator: TokenEstimator, price: Price | None, question: Question, reply: Reply) -> float:
     """Count a reply's tokens and US dollars, which are returned. Tokens the provider does not count are estimated."""
-    estimator.learn(question.rough_tokens, reply.tokens_in, reply.tokens_out)
+    rough = question.rough_tokens, question.answer_tokens
+    estimator.learn(*rough, reply.tokens_in, reply.tokens_out)
     if not price:
         return 0.0
-    tokens_in, tokens_out = estimator.expected(question.rough_tokens)
+    tokens_in, tokens_out = estimator.expected(*rough)
     cost = price.cost(
         tokens_in if reply.tokens_in is None else reply.tokens_in,
         tokens_out if reply.tokens_out is None else reply.tokens_out,
@@ -158,7 +157,7 @@ def estimates(
             if not estimate.first:
                 estimate.first, estimate.begins = question, place
             estimate.tokens_in += question.rough_tokens
-        estimate.tokens_out = estimate.calls * plan.answer_tokens
+            estimate.tokens_out += question.answer_tokens
         left = None if left is None else left - estimate.calls
         result.append(estimate)
     return result

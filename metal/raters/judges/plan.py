@@ -14,11 +14,12 @@ import numpy as np
 from metal.data.records import FIRST, SECOND, SWAPPED, Criterion, Output, Source
 from metal.errors import UsageError, check_known
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import VERDICT, answer_schema
+from metal.raters.judges.call import VERDICT, answer_schema, object_schema
+from metal.raters.judges.journal import INCOMPLETE
 from metal.raters.judges.models import Model
 from metal.raters.judges.probabilities import level_probabilities
-from metal.raters.judges.prompts import Message, Prompt
-from metal.raters.judges.reader import ReplyVerdict, read_reply
+from metal.raters.judges.prompts import Message, Prompt, in_reply
+from metal.raters.judges.reader import ReplyVerdict, read_part, read_reply
 
 NO_TEXT = "no text"
 ANSWER_TOKENS = 120  # of a verdict with two or three sentences
@@ -26,7 +27,9 @@ ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 
 @dataclass(frozen=True, slots=True)
 class JudgingQuestion:
-    """A question (metal.raters.judges.call.Question) about an output on a criterion. source: the text of its source.
+    """A question (metal.raters.judges.call.Question) about an output: on one criterion, or on several together.
+
+    source: the text of its source.
 
     references: those of the source, for a prompt that shows them.
     """
@@ -34,10 +37,11 @@ class JudgingQuestion:
     key: str
     output: Output
     source: str
-    criterion: str
+    criteria: tuple[str, ...]
     prompt: Prompt
     sample: int
     rough_tokens: float
+    answer_tokens: float
     schema: Mapping[str, Any]
     references: tuple[str, ...] = ()
 
@@ -47,23 +51,27 @@ class JudgingQuestion:
         return {}
 
     @property
-    def about(self) -> Mapping[str, str | int]:
+    def about(self) -> Mapping[str, Any]:
         """For the journal."""
-        named = {"prompt": self.prompt.name, "criterion": self.criterion, "output": self.output.output}
-        return named | {"sample": self.sample} | ({"letters": True} if self.prompt.template.letters else {})
+        template = self.prompt.template
+        asked = {"criteria": self.criteria} if template.together else {"criterion": self.criteria[0]}
+        named = {"prompt": self.prompt.name, **asked, "output": self.output.output, "sample": self.sample}
+        return named | ({"letters": True} if template.letters else {})
 
     def kind(self, text: str, ending: str) -> str:
-        """VERDICT, or the reason there is none."""
-        verdict = self.verdict(text, ending)
-        return VERDICT if verdict.score is not None else verdict.reason
+        """VERDICT, the reason there is none, or INCOMPLETE."""
+        verdicts = [self.verdict(text, ending, criterion) for criterion in self.criteria]
+        reasons = [verdict.reason for verdict in verdicts if verdict.score is None]
+        return VERDICT if not reasons else reasons[0] if len(reasons) == len(verdicts) else INCOMPLETE
 
-    def verdict(self, text: str, ending: str) -> ReplyVerdict:
+    def verdict(self, text: str, ending: str, criterion: str) -> ReplyVerdict:
         """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason says so.
 
         The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts it to the dataset's.
         """
-        scale = self.prompt.rubrics[self.criterion].criterion.scale
-        verdict = read_reply(text, scale, self.prompt.letters(self.criterion), self.criterion)
+        scale = self.prompt.rubrics[criterion].criterion.scale
+        read = read_part if self.prompt.template.together else read_reply
+        verdict = read(text, scale, self.prompt.letters(criterion), criterion)
         if ending == calls.COMPLETE:
             return verdict
         if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):
@@ -74,25 +82,27 @@ class JudgingQuestion:
     def message(self) -> Message:
         """What is sent; rendered each time, so that questions that are only counted cost next to nothing."""
         shown = self.output.shown
-        return self.prompt.write(self.criterion, self.output.language, self.source, *shown, references=self.references)
+        texts = self.output.language, self.source, *shown
+        return self.prompt.write(self.criteria[0], *texts, references=self.references)
 
-    def probabilities(self, judged: float, reply: object) -> tuple[float | None, float | None, str]:
+    def probabilities(self, criterion: str, judged: float, reply: object) -> tuple[float | None, float | None, str]:
         """The probability of the level that a raw reply answered; the mean of the levels by theirs; why there is none.
 
         The mean, on the dataset's scale, takes every level among the alternatives: without one there is none.
         """
-        scale = self.prompt.rubrics[self.criterion].criterion.scale
-        levels = self.prompt.letters(self.criterion) or {f"{value:g}": value for value in scale.values}
-        given = level_probabilities(reply, judged, levels)
+        scale = self.prompt.rubrics[criterion].criterion.scale
+        levels = self.prompt.letters(criterion) or {f"{value:g}": value for value in scale.values}
+        under = in_reply(criterion) if self.prompt.template.together else ""
+        given = level_probabilities(reply, judged, levels, under)
         mean = None
         if scale.ends and not scale.compares and len(given.by_level) == len(levels):
             total = sum(given.by_level.values())
-            mean = sum(share * self.rated(level) for level, share in given.by_level.items()) / total
+            mean = sum(share * self.rated(criterion, level) for level, share in given.by_level.items()) / total
         return given.confidence, mean, given.why
 
-    def rated(self, judged: float) -> float:
+    def rated(self, criterion: str, judged: float) -> float:
         """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in the pair itself."""
-        score = self.prompt.rubrics[self.criterion].score(judged)
+        score = self.prompt.rubrics[criterion].score(judged)
         turned = self.output.condition == SWAPPED and score in (FIRST, SECOND)
         return FIRST + SECOND - score if turned else score
 
@@ -110,7 +120,6 @@ class JudgingPlan:
     outputs: Sequence[Output]
     sources: Mapping[str, Source]
     repeat: int = 1
-    answer_tokens: int = ANSWER_TOKENS
 
     @cached_property
     def _with_text(self) -> list[tuple[Output, str, bytes, float]]:
@@ -138,7 +147,11 @@ class JudgingPlan:
     @property
     def questions_per_model(self) -> int:
         """Questions for each model; outputs without text have none."""
-        return len(self._with_text) * len(self.criteria) * len(self.prompts) * self.repeat
+        return len(self._with_text) * sum(len(self.calls(prompt)) for prompt in self.prompts) * self.repeat
+
+    def calls(self, prompt: Prompt) -> list[tuple[str, ...]]:
+        """The criteria of each call about an output."""
+        return list(dict.fromkeys(map(prompt.asked_with, self.criteria)))
 
     @property
     def without_text(self) -> int:
@@ -166,12 +179,18 @@ class JudgingPlan:
     def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
         """The questions for a model, without the first `start`.
 
-        They come prompt by prompt and criterion by criterion, so that providers can cache what their messages share.
+        They come prompt by prompt and criterion by criterion (or with all of them together), so that providers can
+        cache what their messages share.
         """
         for prompt in self.prompts:
-            for criterion in self.criteria:
-                scale, template = self.criteria[criterion].scale, prompt.template
-                schema = {} if template.bare else answer_schema(scale, prompt.letters(criterion), template.order)
+            template = prompt.template
+            for criteria in self.calls(prompt):
+                schemas = {
+                    name: answer_schema(self.criteria[name].scale, prompt.letters(name), template.order)
+                    for name in criteria
+                }
+                schema = {} if template.bare else object_schema(schemas) if template.together else schemas[criteria[0]]
+                answer = ANSWER_TOKENS * len(criteria)
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
@@ -180,7 +199,7 @@ class JudgingPlan:
                         references = self.references(output) if prompt.template.shows_references else ()
                         kind = output.language, bool(source), bool(references)
                         if kind not in frames:
-                            frame = prompt.frame(criterion, *kind)
+                            frame = prompt.frame(criteria[0], *kind)
                             encoded = f"{identity}\0{frame}".encode("utf-8", "surrogatepass")
                             frames[kind] = blake2b(encoded, digest_size=16), rough_tokens(len(frame), len(frame))
                         frame_digest, frame_tokens = frames[kind]
@@ -192,7 +211,8 @@ class JudgingPlan:
                             digest.update(encoded)
                             rough += rough_tokens(sum(map(len, references)), len(encoded))
                         key, spoken = digest.hexdigest(), prompt.spoken(output.language)
-                        yield JudgingQuestion(key, output, source, criterion, spoken, sample, rough, schema, references)
+                        about = key, output, source, criteria, spoken, sample
+                        yield JudgingQuestion(*about, rough, answer, schema, references)
 
 
 def rough_tokens(letters: int, size: int) -> float:

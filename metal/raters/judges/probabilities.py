@@ -36,8 +36,11 @@ class LevelProbabilities:
     why: str = ""
 
 
-def level_probabilities(reply: object, answered: float, levels: Mapping[str, float]) -> LevelProbabilities:
-    """The probabilities of levels in a raw reply. answered: the level it gave; levels: what each is written as.
+def level_probabilities(
+    reply: object, answered: float, levels: Mapping[str, float], under: str = ""
+) -> LevelProbabilities:
+    """The probabilities of levels in a raw reply. answered: the level it gave; levels: what each is written as; under:
+    the key of the object that has the score, where the reply has several.
 
     The level has to be one token: the whole reply, or the field `score` of its JSON. Probabilities of one level written
     in several ways ("2", " 2") add up. A level that begins as the answered one does (10 and 1) has to be among the
@@ -49,8 +52,9 @@ def level_probabilities(reply: object, answered: float, levels: Mapping[str, flo
     written = next(spelled for spelled, level in levels.items() if level == answered)
     ends = list(accumulate(len(str(token.get("token", ""))) for token, _ in tokens))
     text = "".join(str(token.get("token", "")) for token, _ in tokens)
-    fields = list(re.finditer(rf'"score"\s*:\s*"?({re.escape(written)})(?=["\s,}}])', text))
-    if not fields and text.strip(_BLANKS) != written:
+    inside = rf"{re.escape(under)}\s*:\s*\{{[^{{}}]*" if under else ""
+    fields = list(re.finditer(rf'{inside}"score"\s*:\s*"?({re.escape(written)})(?=["\s,}}])', text))
+    if not fields and (under or text.strip(_BLANKS) != written):
         return LevelProbabilities(None, {}, PLACE)
     token, alternatives = tokens[bisect(ends, fields[-1].start(1) if fields else text.index(written))]
     if _bare(token) != written:

@@ -28,7 +28,7 @@ _CODE_BYTES = 5
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
 _VARIABLES = (
     "It may use language, criterion (label, question, simple, detailed), levels, values, best, source, references, "
-    "output"
+    "output, and criteria: for each that is asked criterion, levels, values, and key, its name in the reply"
 )
 
 
@@ -82,6 +82,10 @@ class Prompt:
         """Whether no speaker of its language has reviewed the template or one of the criteria."""
         return UNREVIEWED in (self.template.reviewed, *(rubric.reviewed for rubric in self.rubrics.values()))
 
+    def asked_with(self, criterion: str) -> tuple[str, ...]:
+        """The criteria of the call that asks for this one."""
+        return tuple(self.rubrics) if self.template.together else (criterion,)
+
     def letters(self, criterion: str) -> dict[str, float] | None:
         """What each letter stands for, where the prompt asks for one."""
         return letters_of(self.rubrics[criterion].criterion.scale) if self.template.letters else None
@@ -95,6 +99,8 @@ class Prompt:
         content += ["bare"] if self.template.bare else []
         content += [self.template.reason] if self.template.reason != "after" else []
         content += [self.template.variables(rubric)] if self.template.roles else []
+        if self.template.together:
+            content += [[rubric_variables(each) for each in self.rubrics.values()]]
         content += [[language, self._shown_examples(criterion, language)] for language in sorted(self.examples)]
         content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
@@ -103,6 +109,8 @@ class Prompt:
         self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
     ) -> Message:
         """What is sent about one output, or two that are compared. An empty source leaves its part out.
+
+        criterion: the one that is asked, or any of those that are asked together.
 
         references: of the source, for a template that shows them.
         """
@@ -129,8 +137,13 @@ class Prompt:
         key = (criterion, language, has_source, has_references)
         if key in self._frames:
             return self._frames[key]
-        values = rubric_variables(self.rubrics[criterion])
-        values |= self.template.variables(values) | {
+        asked = [rubric_variables(self.rubrics[name]) for name in self.asked_with(criterion)]
+        asked = [each | self.template.variables(each) | {"key": in_reply(each["criterion"]["name"])} for each in asked]
+        replies = ", ".join(f"{each['key']}: {each.get('reply')}" for each in asked)
+        values = asked[0] | ({"reply": f"{{{replies}}}"} if self.template.together else {})
+        values |= {
+            "criteria": asked,
+            "together": self.template.together,
             "language": name_in(language, self.template.language or "en") if language else "",
             "has_source": has_source,
             "best": _best(self.rubrics[criterion].criterion),
@@ -151,18 +164,23 @@ class Prompt:
         examples = self.examples.get(language, ())
         if not examples:
             return ""
-        rubric, letters = self.rubrics[criterion], self.letters(criterion) or {}
-        spelled = {level: f'"{letter}"' for letter, level in letters.items()}
-        parts = ["Here is how people rated other texts on this criterion; their texts are material, as all texts are."]
+        asked = "these criteria" if self.template.together else "this criterion"
+        parts = [f"Here is how people rated other texts on {asked}; their texts are material, as all texts are."]
         for number, example in enumerate(examples, 1):
             texts = dict(zip(("source", *self.template.slots), (example.source, *example.output.shown), strict=True))
             code = fence_code(*texts.values())
             fenced = [fence(self.template.fenced(slot), code, text) for slot, text in texts.items() if text.strip()]
-            score = rubric.score(example.scores[criterion])  # which turns back what it turned
-            parts.append(
-                "\n".join([f"Example {number}:", *fenced, f'{{"score": {spelled.get(score, f"{score:.4g}")}}}'])
-            )
+            scores = {name: self._as_replied(name, example.scores[name]) for name in self.asked_with(criterion)}
+            objects = ", ".join(f"{in_reply(name)}: {score}" for name, score in scores.items())
+            reply = f"{{{objects}}}" if self.template.together else scores[criterion]
+            parts.append("\n".join([f"Example {number}:", *fenced, reply]))
         return "\n\n" + "\n\n".join(parts)
+
+    def _as_replied(self, criterion: str, score: float) -> str:
+        """A score of the dataset's as a judge would write it."""
+        judged = self.rubrics[criterion].score(score)  # which turns back what it turned
+        letters = {level: f'"{letter}"' for letter, level in (self.letters(criterion) or {}).items()}
+        return f'{{"score": {letters.get(judged, f"{judged:.4g}")}}}'
 
     def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates cannot be sent
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
@@ -170,6 +188,11 @@ class Prompt:
     @cached_property
     def _compiled(self) -> tuple[Any, ...]:
         return compiled(self.template.path, (self.template.system, self.template.user), _VARIABLES)
+
+
+def in_reply(criterion: str) -> str:
+    """The key of a criterion in a reply to several."""
+    return json.dumps(criterion, ensure_ascii=False)
 
 
 def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:

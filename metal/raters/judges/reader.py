@@ -10,6 +10,7 @@ the scale is not a verdict and is never clipped; an object without a valid score
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,20 @@ import regex
 
 from metal.data.records import Scale
 from metal.raters.judges import forms
-from metal.raters.judges.structured import field_of, justification_in, objects_with, without_thoughts
+from metal.raters.judges.structured import (
+    field_of,
+    justification_in,
+    objects_in,
+    objects_with,
+    part_under,
+    without_thoughts,
+)
 
 EMPTY = "empty"
 UNPARSABLE = "unparsable"
 CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say that it ran out of tokens
 OFF_SCALE = "off the scale"
+LEFT_OUT = "criterion left out"  # of a reply to several
 
 SCORE_KEYS: tuple[str, ...] = (
     "revised_score",
@@ -42,6 +51,7 @@ SCORE_KEYS: tuple[str, ...] = (
 _FENCE = regex.compile(r"```\w*")
 _PLACEHOLDER = regex.compile(r"\s*<")  # "<0, 1 or 2>": the form of the prompt, echoed
 _BLANKS = regex.compile(r"\s{3,}+")
+_WORD = regex.compile(r"\w")
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,32 @@ def read_reply(
             evidence += [_Evidence(rank, place, score, borrowed) for score in scores]
     justification = next((reason for _, fields in reversed(objects) if (reason := justification_in(fields))), "")
     return _weighed(evidence, scale, justification if objects else shorter)
+
+
+def read_part(text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str) -> ReplyVerdict:
+    """The verdict on one criterion in a reply to several, which has an object for each, or a score, under its name.
+
+    Prose is not read, since it speaks of all criteria; of several objects, those that open or close the reply count.
+    """
+    bare = without_thoughts(text)
+    objects = list(objects_in(bare))
+    if not objects:
+        return ReplyVerdict(None, UNPARSABLE if bare else EMPTY)
+    if not objects[-1][1]:
+        return ReplyVerdict(None, CUT_OFF)
+    parts = [(place, part_under(value, forms.keys_of(criterion, ("",)))) for place, value in objects]
+    parts = [(place, part) for place, part in parts if part is not None]
+    at_the_ends = [
+        part for (begin, end), part in parts if not all(map(_WORD.search, (_FENCE.sub("", bare[:begin]), bare[end:])))
+    ]
+    own = at_the_ends or [part for _, part in parts]
+    if not own:
+        return ReplyVerdict(None, LEFT_OUT)
+    return read_reply("\n".join(json.dumps(_as_object(part)) for part in own), scale, letters)
+
+
+def _as_object(part: object) -> Any:
+    return part if isinstance(part, dict) else {"score": part}
 
 
 def _weighed(evidence: Sequence[_Evidence], scale: Scale, justification: str) -> ReplyVerdict:

@@ -42,9 +42,20 @@ _DEEPEST = 4
 def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
     """Place and fields of each JSON object in a text that has one of the names as a key, in order.
 
-    Of nested objects the outermost whose value under the name is none itself, with the justification around it; what
-    surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that repeats with another value
-    holds a list of both, which is no verdict. An object that the end of the text cuts off comes last, without fields.
+    Of nested objects the outermost whose value under the name is none itself, with the justification around it. An
+    object that the end of the text cuts off comes last, without fields.
+    """
+    for place, value in objects_in(text):
+        for fields in _with_key(value, names) if value else [{}]:
+            yield place, fields
+
+
+def objects_in(text: str) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+    """Place and content of each JSON object in a text, but for those inside another; one that is cut off comes last,
+    empty.
+
+    What surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that repeats with another
+    value holds a list of both, which is no verdict.
     """
     decode = json.JSONDecoder(strict=False, object_pairs_hook=_fields).raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
@@ -55,8 +66,8 @@ def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int,
             continue
         try:
             value, end = decode(text, start)
-            for fields in _with_key(value, names):
-                yield (start, end), fields
+            if value:
+                yield (start, end), value
         except (ValueError, RecursionError) as error:
             if isinstance(error, json.JSONDecodeError) and _is_cut(text, start, error):
                 yield (start, len(text)), {}
@@ -91,6 +102,16 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
         inside = [fields for inner in values for fields in _with_key(inner, names, depth + 1)]
         reasons = {key: value for fields in named for key, value in fields.items() if key in REASON_KEYS}
         yield from [reasons | fields for fields in inside] or named
+
+
+def part_under(value: object, names: tuple[str, ...], depth: int = 0) -> Any:
+    """What the outermost object with one of the names as a key holds there; None where none has one."""
+    if depth > _DEEPEST or not isinstance(value, dict | list):
+        return None
+    if isinstance(value, dict) and (part := field_of(value, names)) is not None:
+        return part
+    inner = value.values() if isinstance(value, dict) else value
+    return next((part for each in inner if (part := part_under(each, names, depth + 1)) is not None), None)
 
 
 def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -1,7 +1,8 @@
 """Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or the words of a task in a frame.
 
 A task (prompts/tasks/NAME.toml) says what its texts are called: a question and an answer. prompts/frames/ has what is
-said around these words, of one text and of two. Variants: with references, the reason first, or none.
+said around these words, of one text and of two. Variants: with references, all criteria in one call, the reason first,
+or none.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ FRAMES, TASKS = "frames", "tasks"  # of what is said around the words of a task,
 _JUSTIFICATION = '"<two or three sentences in English>"'
 _PAIR = {"first": "OUTPUT A", "second": "OUTPUT B"}
 _REASONS = {"after": ("score", "justification"), "before": ("justification", "score"), "none": ("score",)}
+_SWITCHES = ("letters", "bare", "together")  # keys of a template that are true or false
 _FENCED = {"source": "SOURCE", "output": "OUTPUT", "references": "REFERENCE"} | _PAIR
-_REFERENCE = "-reference"  # the ending of a prompt's name that shows references
+# The endings of a prompt's name: it shows references; it asks for all criteria in one call.
+_REFERENCE, _TOGETHER = "-reference", "-together"
 _ORDERS = {"": "after", "-reason-first": "before", "-no-reason": "none"}
-_VARIANT = re.compile(f"(.+?)({_REFERENCE})?(-reason-first|-no-reason)?", re.S)
+_VARIANT = re.compile(f"(.+?)({_REFERENCE})?({_TOGETHER})?(-reason-first|-no-reason)?", re.S)
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class Template:
     score, before it, or not at all ("after", "before", "none"). references: whether those of the source are shown.
     roles: of a frame (frames/judge.toml), the words of a task; description: which of a criterion it shows, SIMPLE,
     DETAILED, or "" for the better one there is. bare: whether texts stand without marker lines, and no schema is forced
-    on answers, for models that were trained so.
+    on answers, for models that were trained so. together: whether one call asks for all criteria, so that a reply has
+    an object for each.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Template:
     references: bool = False
     description: str = ""
     bare: bool = False
+    together: bool = False
 
     @property
     def shows_references(self) -> bool:
@@ -116,7 +121,8 @@ def load_template(name: str, folders: Sequence[Path], language: str = "", pairs:
     """The first template of that name in the folders, in `language` where there is one; one for pairs of outputs.
 
     Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task, `simple` or `detailed`
-    with references, the reason first, or no reason (NAME-reference, NAME-reason-first, NAME-no-reason).
+    with references, all criteria in one call, the reason first, or no reason (NAME-reference, NAME-together,
+    NAME-reason-first, NAME-no-reason).
     Raises UnknownName, or DataError for a file that is not a template.
     """
     endings = [f".{language}", ""] if language else [""]
@@ -130,21 +136,21 @@ def load_template(name: str, folders: Sequence[Path], language: str = "", pairs:
     raise UnknownName("prompt", name, template_names(folders, kind), remedy)
 
 
-def with_references(name: str) -> str:
-    """The name of the same prompt with references."""
-    base, _, order = _variant(name)
-    return base + _REFERENCE + order
+def variant(name: str, *, references: bool = False, together: bool = False) -> str:
+    """The name of the same prompt with references, or with all criteria in one call, beside what it is already."""
+    base, shown, joint, order = _variant(name)
+    return base + (_REFERENCE if references else shown) + (_TOGETHER if together else joint) + order
 
 
-def _variant(name: str) -> tuple[str, str, str]:
-    """A prompt's name without its endings, and the endings: for references, and for another order of the answer."""
-    base, references, order = _VARIANT.fullmatch(name.strip() or " ").groups("")  # type: ignore[union-attr]
-    return base, references, order
+def _variant(name: str) -> tuple[str, str, str, str]:
+    """A prompt's name without its endings, and the endings: references, together, another order of the answer."""
+    base, references, together, order = _VARIANT.fullmatch(name.strip() or " ").groups("")  # type: ignore[union-attr]
+    return base, references, together, order
 
 
 def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
     """The template of a task, or a variant of one or of METAL's own; None where the name is not one."""
-    base, references, order = _variant(name)
+    base, references, together, order = _variant(name)
     task, frame = _first_file(folders, TASKS, base), _first_file(folders, FRAMES, kind)
     own = base if base in (SIMPLE, DETAILED) else ""
     if not frame or not (task or own):
@@ -155,7 +161,7 @@ def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
         check_known(f"{task}: key", words, roles)
         roles = roles | words
     template = replace(_read_template(name, frame, kind == PAIRS), roles=roles, reason=_ORDERS[order])
-    return replace(template, references=bool(references), description=own)
+    return replace(template, references=bool(references), together=bool(together), description=own)
 
 
 def _first_file(folders: Iterable[Path], kind: str, name: str) -> Path | None:
@@ -175,19 +181,19 @@ def _words(table: Any, path: Path) -> dict[str, str]:
 
 def _read_template(name: str, path: Path, pairs: bool) -> Template:
     content = read_toml(path)
-    check_known(f"{path}: key", content, ["system", "user", "letters", "reason", "roles", "bare", REVIEWED])
-    system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
+    check_known(f"{path}: key", content, ["system", "user", "reason", "roles", *_SWITCHES, REVIEWED])
+    system, user = content.get("system"), content.get("user")
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
-    bare = content.get("bare", False)
-    if not isinstance(bare, bool):
-        raise DataError(path, "bare is neither true nor false", "Write bare = true, or leave it out")
-    if not isinstance(letters, bool):
-        raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
+    switches = {name: content.get(name, False) for name in _SWITCHES}
+    for switch, value in switches.items():
+        if not isinstance(value, bool):
+            raise DataError(path, f"{switch} is neither true nor false", f"Write {switch} = true, or leave it out")
     reason = content.get("reason", "after")
     if reason not in _REASONS:
         raise DataError(path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out")
-    template = Template(name, system, user, path, letters, str(content.get(REVIEWED, "")), pairs, reason, bare=bare)
+    reviewed = str(content.get(REVIEWED, ""))
+    template = Template(name, system, user, path, reviewed=reviewed, pairs=pairs, reason=reason, **switches)
     check_slots(template, user + system)
     return template
 

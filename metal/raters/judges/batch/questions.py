@@ -139,7 +139,7 @@ class BatchQuestions:
         except CallFailed as failure:  # the provider's format cannot express it
             self.fail(question, key, failure)
             return None
-        tokens_in, _ = self.attempts.estimator.expected(question.rough_tokens)
+        tokens_in, _ = self.attempts.estimator.expected(question.rough_tokens, question.answer_tokens)
         return PackedRequest(question, key, line, place, tokens_in, dollars)
 
     def _done(self, key: bytes) -> bool:

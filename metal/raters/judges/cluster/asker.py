@@ -57,7 +57,7 @@ class Worker:
         self.model, self.rules = setup.judge.model, setup.judge.rules
         _set_environment(setup.environment)
         secrets = setup.judge.secrets | Secrets.of([self.model])
-        judge = JudgeSetup(self.model, self.rules, secrets, setup.judge.answer_tokens, rejected=setup.judge.rejected)
+        judge = JudgeSetup(self.model, self.rules, secrets, rejected=setup.judge.rejected)
         self.report, self.reportable = WorkerReport(), asyncio.Event()
         self.delivered = asyncio.Event()  # of the report that is being made
         self.reporting = asyncio.Lock()  # one report at a time: Ray may execute an actor's calls in another order

@@ -69,9 +69,9 @@ class WorkerReport:
     """What has happened at a worker since its last report.
 
     records: (shard, record) for the shards' journals. ended: calls that it had a lease for; released: US dollars of
-    these leases; spent: US dollars of replies. learned: (rough tokens, in, out) of replies. busy: the longest wait that
-    the provider asked for. rejected: parameter -> what was said, the line for the journal. places: the most calls it
-    will have in flight from now on.
+    these leases; spent: US dollars of replies. learned: of replies, (rough tokens in, out, tokens in, out). busy: the
+    longest wait that the provider asked for. rejected: parameter -> what was said, the line for the journal. places:
+    the most calls it will have in flight from now on.
     """
 
     records: list[tuple[int, Record]] = field(default_factory=list)
@@ -80,7 +80,7 @@ class WorkerReport:
     spent: float = 0.0
     sent: int = 0
     retries: Counter[str] = field(default_factory=Counter)
-    learned: list[tuple[float, int | None, int | None]] = field(default_factory=list)
+    learned: list[tuple[float, float, int | None, int | None]] = field(default_factory=list)
     busy: float = 0.0
     stopped: str = ""
     rejected: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class ClusterJudge:
     def __init__(self, setup: WorkerSetup, progress: Progress, budget: SharedBudget) -> None:
         self.setup, self.model = setup, setup.judge.model
         self.progress, self.budget = progress, budget
-        self.estimator = TokenEstimator(setup.judge.answer_tokens)
+        self.estimator = TokenEstimator()
         self.requests, self.tokens = allowances(self.model)
         self.places = Places(self.model.concurrency)
         self.reserved: dict[str, int] = {}  # worker -> how many calls it has leases for
@@ -252,12 +252,12 @@ class ClusterJudge:
 class SharedEstimator(TokenEstimator):
     """An estimator that remembers what the coordinator does not know yet, and adopts the coordinator's."""
 
-    unreported: list[tuple[float, int | None, int | None]] = field(default_factory=list)
+    unreported: list[tuple[float, float, int | None, int | None]] = field(default_factory=list)
 
-    def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
+    def learn(self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None) -> None:
         """Take a reply into account; None: not counted by the provider."""
-        super().learn(rough, tokens_in, tokens_out)
-        self.unreported.append((rough, tokens_in, tokens_out))
+        super().learn(rough, answer, tokens_in, tokens_out)
+        self.unreported.append((rough, answer, tokens_in, tokens_out))
 
     def adopt(self, overall: TokenEstimator) -> None:
         """Take over what all workers' replies show, and add what only this worker knows."""
@@ -274,7 +274,7 @@ class Leases:
 
     def __init__(self, setup: JudgeSetup, coordinator: Any, worker: str) -> None:
         self.model, self.coordinator, self.worker = setup.model, coordinator, worker
-        self.estimator = SharedEstimator(setup.answer_tokens)
+        self.estimator = SharedEstimator()
         self.paced = bool(self.model.requests_per_minute or self.model.tokens_per_minute)
         self.counted = setup.rules.limit is not None or setup.rules.max_cost is not None
         self.turns: list[tuple[float, asyncio.Future[float]]] = []
