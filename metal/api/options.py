@@ -87,7 +87,8 @@ def names(value: Names | None) -> tuple[str, ...]:
 
 
 def by_criterion(value: Any) -> dict[str, Any]:
-    """{criterion, with *: value}. A value of all criteria has the key `*`; of texts, each may be CRITERION=VALUE.
+    """{criterion, with *: value}. A value of all criteria has the key `*`; of texts, each may be CRITERION=VALUE, and
+    several of one criterion are joined by commas.
 
     >>> by_criterion("lower"), by_criterion(["tone=0=Bad,1=Good", "0=No,1=Yes"])
     ({'*': 'lower'}, {'tone': '0=Bad,1=Good', '*': '0=No,1=Yes'})
@@ -97,11 +98,12 @@ def by_criterion(value: Any) -> dict[str, Any]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         return {} if value is None else {"*": value}
-    values = {}
+    values: dict[str, Any] = {}
     for text in filter(None, texts):
         name, equals, rest = text.partition("=")
         of_one = equals and not name.strip().lstrip("+-").replace(".", "").isdigit()
-        values[name.strip() if of_one else "*"] = rest.strip() if of_one else text.strip()
+        criterion, value = (name.strip(), rest.strip()) if of_one else ("*", text.strip())
+        values[criterion] = f"{values[criterion]},{value}" if criterion in values else value
     return values
 
 

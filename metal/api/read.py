@@ -68,8 +68,13 @@ def read(
         Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",), rare=True)
     ] = None,
     missing: Annotated[
-        Names, Option("What stands for no answer, besides NA, n/a, -, ? and the like.", metavar="-1,-999")
-    ] = (),
+        ByCriterion,
+        Option(
+            "What stands for no answer, besides NA, n/a, -, ? and the like.",
+            metavar="[CRITERION=]-1,-999",
+            by_criterion=True,
+        ),
+    ] = None,
     directions: Annotated[
         ByCriterion,
         Option(
@@ -145,7 +150,10 @@ def read(
         "criterion": criterion,
         "kinds": dict(kinds or {}),
         "groups": dict(groups or {}),
-        "missing": names(missing),
+        "missing": {
+            criterion: names(str(codes) if isinstance(codes, int | float) else codes)
+            for criterion, codes in by_criterion(missing).items()
+        },
         "directions": by_criterion(directions),
         "levels": by_criterion(levels),
         "measures": by_criterion(measures),

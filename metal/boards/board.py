@@ -284,8 +284,15 @@ def _warnings(
             f"{', '.join(unranked)}: no rank, as neither the people nor a rater that ranks generators scored any output"
             + ("; METAL's own metrics need references, which no source has" if lacking else "")
         )
-    on_board = {rater.name for cell in cells for rater in cell.raters}
+    criteria_of: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for board_rater in cell.raters:
+            criteria_of.setdefault(board_rater.name, {})[cell.criterion] = None
+    main = main_criterion([cell.criterion for cell in ranked_cells(cells)])
+    for name, scored in criteria_of.items():
+        if main not in scored:
+            yield f"{name} is not in the first ranking, on {main}: it is ranked on {', '.join(scored)} only"
     for name, rater in sorted(dataset.raters.items()):
         wanted = rater.kind != "human" and "repeats" not in rater.about and name in (settings.raters or dataset.raters)
-        if wanted and name not in on_board:
+        if wanted and name not in criteria_of:
             yield f"{name} scored no output and criterion that the people rated; it is not on the board"

@@ -127,7 +127,7 @@ def _answers(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> Iter
     if "kind" not in roles:
         yield from _kinds(dataset, options.get("kinds", {}))
     if "shifts" not in options:
-        yield from _missing(dataset, options.get("missing", ()))
+        yield from _missing(dataset, options)
 
 
 def _language(text: str) -> str:
@@ -188,16 +188,20 @@ def _kinds(dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, An
         yield "kinds", changed
 
 
-def _missing(dataset: Dataset, given: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Scores far from the others that stand for no answer; not those that are usual for another criterion."""
+def _missing(dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Scores that may stand for no answer: those far from the others, and 0 where scales mostly begin with 1."""
     from metal.auditing.check import far_scores
+    from metal.data.tables.cells import zero_may_be_no_answer
 
-    missing: list[str] = []
-    for far in far_scores(dataset.ratings):
-        elsewhere = dataset.ratings.loc[dataset.ratings["criterion"] != far.criterion, "score"]
-        values = {f"{value:.15g}" for value in far.counts if not (elsewhere == value).any()} - set(missing)
-        if not values:
-            continue
+    doubts = {
+        far.criterion: (far.line, {f"{value:.15g}" for value in far.counts}) for far in far_scores(dataset.ratings)
+    }
+    scales = {**options.get("levels", {}), **options.get("ranges", {})}
+    for name, criterion in dataset.criteria.items():
+        if zero_may_be_no_answer(criterion.scale) and not _told(name, scales):
+            doubts.setdefault(name, (f"{name}: 0 among scores to {criterion.scale.values[-1]:g}", {"0"}))
+    missing: dict[str, Sequence[str]] = {}
+    for name, (line, values) in doubts.items():
 
         def which(text: str, values: set[str] = values) -> set[str]:
             chosen = {part.strip() for part in text.split(",")}
@@ -207,10 +211,11 @@ def _missing(dataset: Dataset, given: Sequence[str]) -> Iterator[tuple[str, Any]
                 raise click.UsageError(f"write all, none, or some of {','.join(sorted(values))}")
             return chosen
 
-        question = f"{far.line}. No answer: all, none, or which of {','.join(sorted(values))}"
-        missing += sorted(prompt(question, default="none", value_proc=which))
+        question = f"{line}. No answer: all, none, or which of {','.join(sorted(values))}"
+        if chosen := prompt(question, default="none", value_proc=which):
+            missing[escape(name)] = (*options.get("missing", {}).get(escape(name), ()), *sorted(chosen))
     if missing:
-        yield "missing", (*given, *missing)
+        yield "missing", missing
 
 
 # ---------------------------------------------------------------- the command
@@ -260,7 +265,8 @@ def _typed(options: Mapping[str, Any]) -> Words:
     for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"
         if isinstance(value, Mapping):
-            words += [word for key, item in value.items() for word in (flag, f"{key}={item}")]
+            typed = {key: ",".join(item) if isinstance(item, tuple) else item for key, item in value.items()}
+            words += [word for key, item in typed.items() for word in (flag, f"{key}={item}")]
         elif isinstance(value, tuple):
             words += [flag, ",".join(value)] if value else []
         else:

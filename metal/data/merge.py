@@ -284,6 +284,8 @@ def _check_same_scale(name: str, ours: Scale, scores: np.ndarray[Any, Any], most
     remedy = "Rename the criterion in one of the two, or leave these scores empty"
     if shift and not off_scale(scores + shift, ours).any():
         remedy = f'If the scales differ by where they begin, give `shifts="{name}={shift:g}"`'
+    if len(beyond) and len(np.unique(beyond)) == 1:
+        remedy += f'; if it stands for no answer, in a table `missing="{name}={shown}"`'
     raise DataError(
         f"criterion {name}", f"scores that are not on the dataset's scale ({ours.describe()}): {shown}", remedy
     )

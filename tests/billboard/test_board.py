@@ -19,7 +19,7 @@ from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
 from metal.data.records import METRIC_SCORE, Criterion, Level, Rater, Scale, Source
 from metal.errors import UsageError
-from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, world
+from tests.billboard.conftest import QUALITY, QUICK, Scores, made, one_cell, world
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,15 @@ def test_a_rater_that_met_nothing_people_rated_is_named() -> None:
     board = billboard(dataset, QUICK)
     assert "lost scored no output and criterion that the people rated; it is not on the board" in board.warnings
     assert board.raters == ("judge",)
+
+
+def test_a_rater_of_one_criterion_is_missing_from_the_overall_ranking_and_named() -> None:
+    scores: dict[str, Scores] = {"A1": [1, 2, 3, 4], "judge": [2, 1, 3, 4]}
+    criteria = (QUALITY, replace(QUALITY, name="style"))
+    board = billboard(made({"quality": scores | {"half": [1, 2, 4, 3]}, "style": scores}, criteria=criteria), QUICK)
+    assert board.main == "overall"
+    (warning,) = [each for each in board.warnings if "is not in the first ranking" in each]
+    assert warning == "half is not in the first ranking, on overall: it is ranked on quality only"
 
 
 def test_raters_that_were_not_asked_for_are_no_problem() -> None:

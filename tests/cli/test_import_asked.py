@@ -65,7 +65,14 @@ def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: P
     assert "write each of these once, with < between them" in done.said
     command = printed(done.out)
     (tmp_path / "empty").mkdir()
-    for explicit in ("rater=annotator", "*=human", "tone=meh<ok<so<wow", "color=nominal", "rambling=lower", "-999"):
+    for explicit in (
+        "rater=annotator",
+        "*=human",
+        "tone=meh<ok<so<wow",
+        "color=nominal",
+        "rambling=lower",
+        "rambling=-999",
+    ):
         assert explicit in command
     metal.at(tmp_path / "empty", metal.env)(*command)
     again = library.read(tmp_path / "empty" / "new")

@@ -13,7 +13,7 @@ import pytest
 import metal
 from metal.auditing.check import lint
 from metal.data.dataset import Dataset
-from metal.errors import MetalError
+from metal.errors import DataError, MetalError, UnknownName
 
 LABELS = {0: "Bad", 1: "Medium", 2: "Good"}
 
@@ -165,6 +165,33 @@ def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
     first, *others = metal.audit(read(tmp_path, HEAD + rows + rows.replace(",x,", ",gpt-4,")), resamples=100).warnings
     assert "-999 (2 times)" in first  # before what makes intervals a little too narrow
     assert any("fewer than 30 sources" in warning for warning in others)
+
+
+def test_a_zero_that_may_mean_not_rated_is_said_and_can_be_named(tmp_path: Path) -> None:
+    text = "id,rater,fluency,harm,depth\na,x,1,0,3\nb,x,0,1,0\nc,x,5,2,10\nd,x,2,1,4\n"
+    (line,) = [line for line in read(tmp_path, text).report if "0 is read as the lowest answer" in line]
+    assert line.startswith("depth, fluency: 0 is")  # not harm, whose scale ends with 2
+    assert line.endswith("`missing={'depth': '0', 'fluency': '0'}`")
+    named = read(tmp_path, text, missing={"depth": "0", "*": [-1, 10], "f*": 0})
+    assert named.criteria["fluency"].scale.values == (1, 2, 5)
+    assert named.criteria["depth"].scale.values == (3, 4)
+    assert named.criteria["harm"].scale.values == (0, 1, 2)
+    assert not [line for line in named.report if "lowest answer" in line]
+    assert "depth: 2 missing answers ('0' 1, '10' 1)" in named.report
+    assert not [line for line in read(tmp_path, text, levels="0,1,2,3,4,5,10").report if "lowest answer" in line]
+    numbers = metal.read(pd.DataFrame({"id": [*"abcd"], "rater": "x", "score": [0, 1, 3, 5]}), missing=0)
+    assert "overall: 1 missing answer (0)" in numbers.report
+    assert numbers.ratings["reason"].tolist() == ["no answer", "", "", ""]
+    with pytest.raises(UnknownName, match="`missing`: criterion 'style'"):
+        read(tmp_path, text, missing="style=0")
+
+
+def test_a_zero_beyond_the_scale_of_what_it_joins_can_be_named(tmp_path: Path) -> None:
+    read(tmp_path, HEAD + "".join(f"o{n},x,{n}\n" for n in range(1, 6))).save(tmp_path / "base")
+    more = HEAD + "".join(f"o{n},gpt-4,{n - 1}\n" for n in range(1, 6))
+    with pytest.raises(DataError, match=r"scale \(1, 2, 3, 4, 5\): 0.*no answer, in a table `missing=.overall=0.`"):
+        read(tmp_path, more, into=tmp_path / "base")
+    assert read(tmp_path, more, into=tmp_path / "base", missing="overall=0").ratings["score"].isna().sum() == 1
 
 
 def test_a_criterion_that_is_good_where_all_others_are_bad() -> None:
@@ -320,6 +347,11 @@ def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
     assert set(metal.read(tmp_path / "two.xlsx", sheet="ann2").raters) == {"ann2"}
     with pytest.raises(MetalError, match=r"sheet 'x'.*ann1"):
         metal.read(tmp_path / "two.xlsx", sheet="x")
+    with pd.ExcelWriter(tmp_path / "apart.xlsx") as writer:
+        for name in ("Ann", "Bo"):
+            pd.DataFrame({"id": ["a", "b"], "fluency": [1, 2]}).to_excel(writer, sheet_name=name, index=False)
+    with pytest.raises(MetalError, match=r"no column for the rater.*'Ann' is read, not Bo.*with a sheet a rater"):
+        metal.read(tmp_path / "apart.xlsx")
     with pd.ExcelWriter(tmp_path / "cover.xlsx") as writer:
         pd.DataFrame({"Notes": ["read me"]}).to_excel(writer, sheet_name="About", index=False)
         pd.DataFrame({"id": ["a"], "A1": [1], "A2": [2]}).to_excel(writer, sheet_name="data", index=False)

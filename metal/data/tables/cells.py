@@ -15,13 +15,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from metal.data.files import parse_json, whole_text
 from metal.data.text import MINUS, first_few, plural
+
+if TYPE_CHECKING:
+    from metal.data.records import Scale
 
 # What people and programs write for no answer, in lower case.
 MISSING = frozenset(
@@ -273,6 +276,12 @@ def _usual_spelling(texts: Iterable[str], folded: Iterable[str], counts: Iterabl
         if word:
             best[word] = max(best.get(word, (0, "")), (count, " ".join(text.split())))
     return {word: text for word, (_, text) in best.items()}
+
+
+def zero_may_be_no_answer(scale: Scale) -> bool:
+    """Whether 0 is the lowest of plain numbers that end as scales do which mostly begin with 1."""
+    plain = all(level.label == f"{level.value:g}" for level in scale.levels)
+    return plain and len(scale.levels) > 2 and scale.values[0] == 0 and scale.values[-1] in (5, 7, 10)
 
 
 def fold(word: str) -> str:

@@ -25,6 +25,7 @@ from metal.data.tables.cells import (
     numbered_words,
     order_of,
     read_answers,
+    zero_may_be_no_answer,
 )
 from metal.data.tables.names import ABSENCE, OPPOSITE, WORSE
 from metal.data.text import first_few, plural
@@ -34,16 +35,17 @@ MOST_LEVELS = 11  # whole numbers with more distinct values than this are a cont
 NO_ANSWER = "no answer"
 RARE = 0.01  # of the answers; so rare a level may be a typing error
 GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
-PER_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
+PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shifts")
 _ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
 
 
 def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> list[Criterion]:
     """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing answers.
 
-    options: `missing`, texts that stand for no answer besides MISSING; and of each criterion, by name or pattern,
-    those of PER_CRITERION; with replies also `scales`, {criterion: Scale} where those do not say. Raises DataError for
-    words among numbers, words of no known order and free text, UsageError and UnknownName for options that do not fit.
+    options: of each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that stand for no answer,
+    those of all fitting patterns and MISSING); with replies also `scales`, {criterion: Scale} where those do not say.
+    Raises DataError for words among numbers, words of no known order and free text, UsageError and UnknownName for
+    options that do not fit.
     """
     codes = {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
     names = sorted(codes)
@@ -54,7 +56,6 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
             ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
             levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
             chosen[name] |= levels if scale.levels else ends
-    missing = MISSING | {str(text).strip().lower() for text in options.get("missing") or ()}
     column = tidy["score"]
     if not is_numeric_dtype(column) or column.dtype == bool:
         column = as_texts(column)
@@ -64,9 +65,15 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     counts = []
     for name in names:
         rows = np.flatnonzero(of_criterion == codes[name])
+        missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
         criteria.append(_criterion(name, scale, chosen[name].get("directions")))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
+    told = {"levels", "ranges", "shifts"}
+    zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not told & chosen[c.name].keys()}
+    if zeros:
+        remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
+        notes.append(f"{', '.join(zeros)}: 0 is read as the lowest answer; if it means not rated: {remedy}")
     notes += [*_about_directions(criteria, chosen), *counts]
     tidy["score"] = scores
     answered = ~np.isnan(scores)
@@ -93,28 +100,23 @@ def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
 
 
 def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of one criterion. Raises UnknownName for a pattern that fits no criterion, since a misspelt one would
-    turn a criterion round without a word.
-    """
+    """The options of one criterion. Raises UnknownName for a pattern that fits none of them."""
     chosen = {}
     for option in PER_CRITERION:
         patterns: Mapping[str, Any] = options.get(option) or {}
         for pattern in patterns:
             if not any(fnmatchcase(criterion, pattern) for criterion in names):
                 raise UnknownName(f"`{option}`: criterion", pattern, names)
-        fitting = [value for pattern, value in sorted(patterns.items(), key=_stars) if fnmatchcase(name, pattern)]
+        by_stars = sorted(patterns.items(), key=lambda item: (item[0].count("*"), -len(item[0])))
+        fitting = [value for pattern, value in by_stars if fnmatchcase(name, pattern)]  # first what says most
         if fitting:
-            chosen[option] = fitting[0]
+            chosen[option] = [text for texts in fitting for text in texts] if option == "missing" else fitting[0]
     if isinstance(chosen.get("levels"), str) and "<" in chosen["levels"]:
         chosen.setdefault("directions", "higher")  # from the worst to the best
     for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
         if chosen.get(option, allowed[0]) not in allowed:
             raise UsageError(f"`{option}` {chosen[option]!r}: one of {', '.join(allowed)}")
     return chosen
-
-
-def _stars(item: tuple[str, Any]) -> tuple[int, int]:
-    return item[0].count("*"), -len(item[0])  # the pattern that says most comes first
 
 
 def levels_from(value: Any) -> tuple[Level, ...]:
@@ -168,13 +170,16 @@ def _scale_of(
     shift = float(chosen.get("shifts", 0))
     if is_numeric_dtype(column):
         scores = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-        scores[np.isin(scores, [float(text) for text in missing if _is_number(text)])] = np.nan
+        codes = np.isin(scores, [float(text) for text in missing if _is_number(text)])
+        if codes.any():
+            listed = first_few([f"{code:g}" for code in np.unique(scores[codes])], 5)
+            say(f"{plural(int(codes.sum()), 'missing answer')} ({listed})")
+        scores[codes] = np.nan
         return _scale(name, np.unique(scores[~np.isnan(scores)]) + shift, chosen), scores + shift
-    codes = column.cat.codes.to_numpy()
-    counts = np.bincount(codes + 1, minlength=len(column.cat.categories) + 1)[1:]
+    by_text, categories = column.cat.codes.to_numpy(), column.cat.categories.tolist()
+    counts = np.bincount(by_text + 1, minlength=len(categories) + 1)[1:]
     used = np.flatnonzero(counts)
-    names = column.cat.categories.tolist()
-    texts = {names[at]: int(counts[at]) for at in used.tolist()}
+    texts = {categories[at]: int(counts[at]) for at in used.tolist()}
     levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
     ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
     highest = max(map(abs, ends), default=None)
@@ -184,15 +189,13 @@ def _scale_of(
         listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
         say(f"{plural(sum(gone.values()), 'missing answer')} ({listed})")
 
-    def place_of(word: str) -> str:
-        at = used[answers.words.index(word)]
-        return row_of(where, int(column.index[int((codes == at).argmax())]))
+    def place_of(word: str, among: Sequence[str] = answers.words) -> str:
+        return row_of(where, int(column.index[int((by_text == used[among.index(word)]).argmax())]))
 
     if answers.ambiguous:
-        comma = next(at for at, text in enumerate(texts) if "," in text)
-        place = row_of(where, int(column.index[int((codes == used[comma]).argmax())]))
-        problem = f"{[*texts][comma]!r} of {name} may have a decimal comma or stand for a thousand"
-        raise DataError(place, problem, f"Say the ends of the scale: `ranges={ {name: '1-5'} }`")
+        comma = next(text for text in texts if "," in text)
+        problem = f"{comma!r} of {name} may have a decimal comma or stand for a thousand"
+        raise DataError(place_of(comma, [*texts]), problem, f"Say the ends of the scale: `ranges={ {name: '1-5'} }`")
     if answers.in_words:
         scale, by_answer = _worded(name, answers, chosen, place_of, say)
     else:
@@ -202,7 +205,7 @@ def _scale_of(
         scale = _scale(name, np.unique(by_answer[~np.isnan(by_answer)]), chosen)
     by_code = np.full(len(counts) + 1, np.nan)  # the last stands for an empty cell, whose code is -1
     by_code[used] = by_answer
-    return scale, by_code[codes]
+    return scale, by_code[by_text]
 
 
 def _is_number(text: str) -> bool:
@@ -313,9 +316,7 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
     ours = metal_levels(name)
     if not measure and ours and set(values.tolist()) <= {level.value for level in ours}:
         return metal_criterion(metal_name(name)).scale
-    whole_numbers = (
-        np.isfinite(values).all() and np.equal(np.mod(values, 1), 0).all() and 2 <= len(values) <= MOST_LEVELS
-    )
+    whole_numbers = 2 <= len(values) <= MOST_LEVELS and all(map(float.is_integer, values.tolist()))
     if not whole_numbers or measure == "interval":
         return Scale("interval")
     return Scale(measure or "ordinal", tuple(Level(float(value), f"{value:g}") for value in values))

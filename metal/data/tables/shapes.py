@@ -189,6 +189,8 @@ def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], notes: list[s
     remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
     if missing == "score":
         remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
+    elif sheets := [note for note in notes if note.startswith("only the sheet")]:
+        remedy += f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
     raise NoColumn(where, missing, free, f"no column for the {missing}", remedy)
 
 
