@@ -72,6 +72,7 @@ class AnthropicBatchServer(BatchServer):
         )
 
     page = 1000
+    archived = False  # whether the results of all batches are gone
 
     def _batch(self, job: Job) -> Json:
         asked = {"succeeded": job.answered, "errored": sum(each.status not in (0, 200) for each in job.outcomes)}
@@ -84,6 +85,7 @@ class AnthropicBatchServer(BatchServer):
             "processing_status": STATES.get(job.state, "ended"),
             "request_counts": counts,
             "created_at": datetime.fromtimestamp(job.made, UTC).isoformat(),
+            "archived_at": datetime.now(UTC).isoformat() if self.archived else None,
             "results_url": f"{self.url}/v1/messages/batches/{job.id}/results" if job.is_over else None,
         }
 

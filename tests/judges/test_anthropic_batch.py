@@ -90,11 +90,15 @@ def test_a_batch_whose_submission_was_not_answered_is_found(server: AnthropicBat
         other = await submitted(client, tmp_path, asks(2), OTHER)
         with pytest.raises(CallFailed):
             await submitted(client, tmp_path, asks(3))
+        for job in server.service.jobs:
+            job.made -= 60 * 86_400  # as to a client whose clock is two months ahead
         return other, await client.find(TOKEN), await client.find("a" * 20)
 
     other, batch, none = with_client(server, begins)
     assert (batch, none) == (server.service.jobs[1].id, None)
     assert batch != other
+    server.archived = True  # their results are gone
+    assert with_client(server, lambda client: client.find(TOKEN)) is None
 
 
 def test_while_another_batch_is_under_way_nobody_says_there_is_none(

@@ -21,7 +21,7 @@ from metal.raters.judges.batch.judge import cancel_batch
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
-from metal.raters.judges.providers import open_client
+from metal.raters.judges.providers import open_client, openai_batch
 from metal.raters.judges.providers.openai_batch import open_batch_client, read_http_failure, read_result
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
@@ -174,6 +174,27 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
     assert none is None
     assert server.asked["GET", "/openai/files/file-000001"] >= 1, "a file is waited for"
     assert all("api-version=2024-10-21" in query for query in queries)
+
+
+def test_a_clock_that_is_wrong_by_months_hides_no_batch(
+    server: OpenAIBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not found is submitted again, and paid twice."""
+    monkeypatch.setattr(openai_batch, "_PAGE", 1)
+
+    async def does(client: BatchClient) -> tuple[str | None, str | None]:
+        await submitted(client, tmp_path, asks(1))
+        for token in ("a" * 20, "b" * 20):
+            await submitted(client, tmp_path, asks(1), token)
+        first, *others = server.service.jobs
+        for job in server.service.jobs:
+            job.made -= 60 * 86_400
+        seen = await client.find(TOKEN)
+        for job in (first, others[0]):
+            job.made -= openai_batch.OLDEST + 60
+        return seen, await client.find(TOKEN)
+
+    assert with_client("openai:gpt-4o", server.url, does) == (server.service.jobs[0].id, None)
 
 
 def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServer, tmp_path: Path) -> None:

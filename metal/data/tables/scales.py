@@ -69,8 +69,8 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
         criteria.append(_criterion(name, scale, chosen[name].get("directions")))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
-    told = {"levels", "ranges", "shifts"}
-    zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not told & chosen[c.name].keys()}
+    naming = {"levels", "ranges", "shifts"}
+    zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()}
     if zeros:
         remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
         notes.append(f"{', '.join(zeros)}: 0 is read as the lowest answer; if it means not rated: {remedy}")

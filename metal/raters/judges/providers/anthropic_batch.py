@@ -8,10 +8,8 @@ under way that this client did not begin, nobody can tell whose it is: `find` sa
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +26,6 @@ from metal.raters.judges.providers.failures import as_object, encoded, key_in, r
 from metal.raters.judges.providers.posting import guarded
 
 LIMITS = BatchLimits(100_000, 250_000_000)  # 256 MB by the documentation
-OLDEST = 29 * 86_400.0  # seconds that results are kept
 _PATH = "/v1/messages/batches"
 _PAGE = 100
 _PATIENCE = 120.0  # seconds for an answer
@@ -91,7 +88,10 @@ class AnthropicBatch:
         return name
 
     async def find(self, token: str) -> str | None:
-        """The batch whose requests have this token. Raises CallFailed while one that may be it is under way."""
+        """The batch whose requests have this token. Raises CallFailed while one that may be it is under way.
+
+        Whether results are still kept is the service's word (`archived_at`): our clock may be wrong by weeks.
+        """
         after, seen, unseen = "", set[str](), 0
         while True:
             page = await self._get(f"{_PATH}?limit={_PAGE}" + (f"&after_id={quote(after, safe='')}" if after else ""))
@@ -99,7 +99,7 @@ class AnthropicBatch:
             batches = [as_object(batch) for batch in data] if isinstance(data, list) else []
             for batch in batches:
                 name = str(batch.get("id") or "")
-                if name in self._begun or name in seen or _age(batch) > OLDEST:
+                if name in self._begun or name in seen or batch.get("archived_at"):
                     continue
                 seen.add(name)
                 if batch.get("processing_status") != "ended":
@@ -107,7 +107,7 @@ class AnthropicBatch:
                 elif f'-{token}"' in (await self._first_line(name)).replace(" ", ""):
                     return name
             after = str(batches[-1].get("id") or "") if batches else ""
-            if not page.get("has_more") or not after or _age(batches[-1]) > OLDEST:
+            if not page.get("has_more") or not after or batches[-1].get("archived_at"):
                 break
         if unseen:
             raise CallFailed(calls.SERVER, f"{unseen} batches are under way, and show whose they are at their end only")
@@ -197,11 +197,3 @@ class AnthropicBatch:
         except anthropic.APIStatusError as error:
             response, wait = error.response, retry_after(error.response.headers)
             raise anthropic_messages.read_failure(response.status_code, response.content, self._whose, wait) from None
-
-
-def _age(batch: dict[str, Any]) -> float:
-    """Seconds since a batch was made; 0 where it does not say."""
-    try:
-        return time.time() - datetime.fromisoformat(str(batch.get("created_at"))).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0

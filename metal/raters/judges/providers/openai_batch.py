@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -128,8 +128,11 @@ class OpenAIBatch:
     # ------------------------------------------------------------ batches
 
     async def find(self, token: str) -> str | None:
-        """The batch with this token, among all that were made within the time that results are kept."""
-        after, seen = "", set[str]()
+        """The batch with this token, among all that were made within the time that results are kept before the newest.
+
+        Compared with each other only: by our clock, wrong by a month, a batch might seem too old and be paid twice.
+        """
+        after, seen, newest = "", set[str](), 0.0
         async with self._guarded(5 * _PATIENCE):
             while True:
                 query = {"limit": _PAGE} | ({"after": after} if after else {})
@@ -142,7 +145,8 @@ class OpenAIBatch:
                     if as_object(batch.get("metadata")).get(OURS) == token:
                         return str(batch["id"])
                 ids = [str(batch["id"]) for batch in batches]
-                if not page.get("has_more") or not set(ids) - seen or _created(batches[-1]) < time.time() - OLDEST:
+                newest = max([newest, *filter(math.isfinite, map(_created, batches))])
+                if not page.get("has_more") or not set(ids) - seen or _created(batches[-1]) < newest - OLDEST:
                     return None
                 seen |= set(ids)
                 after = ids[-1]
@@ -240,14 +244,14 @@ def _state(content: dict[str, Any]) -> str:
 
 
 def _created(batch: dict[str, Any]) -> float:
-    """When a batch was created, in seconds like time.time(): a number or, in older Azure, a date; else now."""
+    """When a batch was created, in seconds since 1970: a number or, in older Azure, a date; else infinite."""
     created = batch.get("created_at")
     if isinstance(created, int | float):
         return float(created)
     try:
         return datetime.fromisoformat(str(created)).timestamp()
     except (ValueError, OverflowError):
-        return time.time()
+        return math.inf
 
 
 # ---------------------------------------------------------------- lines of results
