@@ -155,6 +155,14 @@ def test_battles_of_pariksha(reference: Path) -> None:
     audit = metal.audit(dataset, resamples=200)
     agreement = audit.judges.set_index("language")["percent_agreement"].round(3).to_dict()
     assert agreement == {"bn": 0.702, "hi": 0.774, "kn": 0.711, "ml": 0.675, "ta": 0.616}
+    people = audit.tables["people"].set_index("language")["percent_agreement"].round(3).to_dict()
+    assert people == {
+        "bn": 0.776,
+        "hi": 0.695,
+        "kn": 0.649,
+        "ml": 0.687,
+        "ta": 0.612,
+    }  # hi: .693 if battles weigh alike
     assert audit.verdicts.set_index("language").loc["kn", "verdict"] == "as good as a person"
 
 

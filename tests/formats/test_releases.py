@@ -56,6 +56,38 @@ def test_pariksha(tmp_path: Path) -> None:
     assert "no ratings of hallucinations" in notes
 
 
+def test_battles_of_pariksha_with_their_answers(tmp_path: Path) -> None:
+    """Three battles of two pairs: p2 was shown to 7 in both orders, and 7 takes the first answer each time."""
+    battles = tmp_path / "karya_eval" / "round1" / "pairwise" / "hindi_pairwise_ratings.tsv"
+    pairings = tmp_path / "pairings" / "round1" / "new_karya_eval" / "hindi" / "hindi_pairings_1.json"
+    judged = tmp_path / "gpt_eval" / "outputs" / "round1" / "pairwise" / "battle_outcomes_hindi.json"
+    for file in (battles, pairings, judged):
+        file.parent.mkdir(parents=True)
+    rows = ["pairing_id\tannotator_id\tbattle_outcome\tjustification_native"]
+    battles.write_text("\n".join([*rows, "b1\t7\t1\tnone", "b2\t7\t0\tnone", "b3\t7\t0\tnone"]) + "\n")
+    judged.write_text(json.dumps([{"pairing_id": "b1", "battle_outcome": "B", "justification": "ok"}]))
+    released = [
+        {"pairing_id": id, "prompt_id": prompt, "prompt": "क्या?", "language": "hindi"}
+        | {"model1": first, "response1": f"by {first}", "model2": second, "response2": f"by {second}"}
+        for id, prompt, first, second in (("b1", "p1", "m1", "m2"), ("b2", "p2", "m2", "m1"), ("b3", "p2", "m1", "m2"))
+    ]
+    alone, notes = load("pariksha-pairs", tmp_path)
+    assert set(alone.outputs) == {"b1", "b2", "b3"}
+    assert "no pairings/" in notes
+    pairings.write_text(json.dumps(released[:2]))
+    assert "pairings/ were not read: 1 battle of 3 not there" in load("pariksha-pairs", tmp_path)[1]
+    pairings.write_text(json.dumps(released))
+    dataset, _ = load("pariksha-pairs", tmp_path)
+    pair = next(output for output in dataset.outputs.values() if output.source == "p2" and not output.of)
+    assert (pair.first, pair.second, pair.texts) == ("m1", "m2", ("by m1", "by m2"))
+    assert dataset.sources["p2"].text == "क्या?"
+    scores = dataset.ratings.set_index(["output", "rater"])["score"]
+    turned = next(output.output for output in dataset.outputs.values() if output.of == pair.output)
+    assert (scores[pair.output, "7"], scores[turned, "7"]) == (0, 1)  # m1 where it is first, m2 where that is
+    first = next(output.output for output in dataset.outputs.values() if output.source == "p1")
+    assert scores[first, "gpt-4-32k/detailed"] == scores[first, "7"] == 1
+
+
 @pytest.mark.parametrize(
     ("tsv", "message"),
     [
