@@ -72,8 +72,8 @@ def measured(name: str, text: str, changed: str, language: str) -> float:
     if name == "sentences-shuffled":
         old, new = ([part.strip() for part in scripts.sentences(each)] for each in (text, changed))
     elif scripts.script_of(language) in scripts.UNSPACED:
-        clusters = (regex.findall(r"\X", each) for each in (text, changed))
-        old, new = ([part for part in parts if regex.match(r"[\p{L}\p{N}]", part)] for parts in clusters)
+        units = (regex.findall(r"(?:\p{Latin}\p{M}*|\p{Nd})+|\X", each) for each in (text, changed))
+        old, new = ([part for part in parts if regex.match(r"[\p{L}\p{N}]", part)] for parts in units)
     else:
         old, new = text.split(), changed.split()
     if name == "words-deleted":
@@ -127,6 +127,25 @@ def test_changes_by_hand() -> None:
     assert change("other-quotes", "He said „no“.", "de") == 'He said "no".'
     assert change("other-script", "Москва", "ru") == "moskva"
     assert change("digits-changed", "1. Es waren 7.", "de").startswith("1. Es waren ")  # the number of a list's item
+    assert change("bold-type", "这样。那样。\n\n好。", "zh") == "**这样。**那样。\n\n好。"  # no blank is added or lost
+    assert change("other-script", "नमस्ते 8-10", "hi") == "namaste 8-10"  # a hyphen takes no vowel's place
+    assert not any(change("digits-changed", f"{number} 人", "zh").startswith("0") for number in range(10, 99))
+    steps = "方法：\n\n1. 睡觉。\n2. 吃饭。"
+    assert scripts.sentences(steps) == ["方法：\n\n", "1. 睡觉。\n", "2. 吃饭。"]
+    for name, text, language, why in (
+        ("as-a-list", steps, "zh", "a list already"),
+        ("bold-type", "**தமிழ்:** ஒரு.", "ta", "asterisks already"),
+        ("name-swapped", "他在Getty工作。", "zh", "no capitals"),
+    ):
+        with pytest.raises(NotApplicable, match=why):
+            change(name, text, language)
+    for seed in range(20):  # a name and a figure are words, which stay apart; letters stay in their script
+        mixed = Material("他在Getty工作，11月2日到Paris。" * 3, "zh", "", [], [], np.random.default_rng(seed))
+        for name in ("words-deleted", "words-shuffled"):
+            pieces = regex.findall(r"[A-Za-z0-9]+", PROBES[name].change(mixed, 0.2))
+            assert set(pieces) <= {"Getty", "Paris", "11", "2"}
+        noised = PROBES["characters-noised"].change(mixed, 0.4)
+        assert [char.isascii() for char in noised] == [char.isascii() for char in mixed.text]
     with pytest.raises(NotApplicable, match="no sounds"):
         change("other-script", "北京", "zh")
     with pytest.raises(NotApplicable, match="too few words for 10%"):

@@ -9,10 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from metal.building.probes import scripts
 from metal.building.probes.contract import ASPECTS, BAIT, Material, NotApplicable, Probe, change_share
 from metal.data.files import read_toml
 from metal.data.languages import sides
+
+_ITEM = regex.compile(r"(?m)^\s*(?:[-*•]|\p{Nd}{1,2}[.)])\s")
 
 
 @lru_cache(maxsize=1)
@@ -61,6 +65,8 @@ def _listed(material: Material, dose: float) -> str:
     sentences = scripts.sentences(material.text)
     if len(sentences) < 2:
         raise NotApplicable("one sentence")
+    if _ITEM.search(material.text):
+        raise NotApplicable("a list already")
     return "\n".join(f"- {sentence.strip()}" for sentence in sentences)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 
 import regex
@@ -54,15 +55,21 @@ def _repeated(material: Material, dose: float) -> str:
 def _digits_changed(material: Material, dose: float) -> str:
     if not _DIGIT.search(material.text):
         raise NotApplicable("no digits")
-    changed = _DIGIT.sub(lambda digit: scripts.other_digit(digit[0], int(material.rng.integers(1, 10))), material.text)
-    return str(changed)
+
+    def other(digit: regex.Match[str]) -> str:
+        step = int(material.rng.integers(1, 10))
+        changed = scripts.other_digit(digit[0], step)
+        first = not material.text[: digit.start()][-1:].isdecimal()
+        return scripts.other_digit(digit[0], step % 9 + 1) if first and unicodedata.decimal(changed) == 0 else changed
+
+    return str(_DIGIT.sub(other, material.text))  # no figure begins with 0, which would look wrong rather than be it
 
 
 def _name_swapped(material: Material, dose: float) -> str:
     """A name, everywhere it occurs, becomes one of another item's. Names are capitalised words inside a sentence that
-    the source has too and no other item has.
+    the source has too and no other item has; in scripts without capitals these are foreign words more than names.
     """
-    if not _CASED.search("".join([material.text, *material.others])):
+    if scripts.script_of(material.language) not in scripts.CASED:
         raise NotApplicable("no capitals to tell names by")
     elsewhere = [set(_INSIDE.findall(text)) for text in material.others]
     own = _names(material.text, material.source, elsewhere)

@@ -30,12 +30,12 @@ def _words_deleted(material: Material, dose: float) -> str:
         pieces[place] = ""
         if place + 1 < len(pieces) and pieces[place + 1] == " ":
             pieces[place + 1] = ""
-    return "".join(pieces).strip()
+    return scripts.joined(pieces).strip()
 
 
 def _words_shuffled(material: Material, dose: float) -> str:
     pieces, places = scripts.words(material.text, material.language)
-    return "".join(_shuffled(pieces, places, dose, "words", material.rng))
+    return scripts.joined(_shuffled(pieces, places, dose, "words", material.rng))
 
 
 def _sentences_shuffled(material: Material, dose: float) -> str:
@@ -65,15 +65,21 @@ def _shuffled(
 
 
 def _characters_noised(material: Material, dose: float) -> str:
-    """Letters replaced by other letters of the text: whole clusters, so that no script loses its form."""
+    """Letters replaced by other letters of the text and their script: whole clusters, so that no script loses its
+    form.
+    """
     pieces = scripts.clusters(material.text)
-    places = [place for place, piece in enumerate(pieces) if scripts.is_letter(piece)]
+    by_script: dict[str, list[str]] = {}
+    for piece in pieces:
+        by_script.setdefault(scripts.script_of_letter(piece), []).append(piece)
+    by_script = {script: letters for script, letters in by_script.items() if script and len({*letters}) > 1}
+    places = [place for place, piece in enumerate(pieces) if scripts.script_of_letter(piece)]
     number = change_share(len(places), dose, "letters")
-    letters = [pieces[place] for place in places]
-    if len(set(letters)) < 2:
-        raise NotApplicable("one letter only")
+    places = [place for place in places if scripts.script_of_letter(pieces[place]) in by_script]
+    if len(places) < number:
+        raise NotApplicable("too many equal letters")
     for place in material.rng.choice(places, number, replace=False):
-        others = [letter for letter in letters if letter != pieces[place]]
+        others = [letter for letter in by_script[scripts.script_of_letter(pieces[place])] if letter != pieces[place]]
         pieces[place] = others[int(material.rng.integers(len(others)))]
     return "".join(pieces)
 

@@ -37,9 +37,11 @@ def _blanks(material: Material, dose: float) -> str:
 
 
 def _markdown(material: Material, dose: float) -> str:
-    """The first sentence in bold type."""
-    first, *rest = scripts.sentences(material.text) or [material.text]
-    return f"**{first.strip()}**{' ' if rest else ''}{''.join(rest)}"
+    """The first sentence in bold type; all blanks stay."""
+    first = scripts.sentences(material.text)[0]
+    if "*" in first:
+        raise NotApplicable("asterisks already")
+    return material.text.replace(first.strip(), f"**{first.strip()}**", 1)
 
 
 NORMALISED, QUOTES, BLANKS, MARKDOWN = (

@@ -1,12 +1,14 @@
 """Texts in any script, cut into parts that can be changed: words, sentences, digits, marks; and letters of others.
 
-In languages that are written without blanks the unit is the grapheme cluster: what a reader sees as one character.
+In languages that are written without blanks the unit is the grapheme cluster (what a reader sees as one character) or a
+run of Latin letters and digits.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 
 import langcodes
 import regex
@@ -14,10 +16,16 @@ import regex
 from metal.data.languages import sides
 
 UNSPACED = frozenset({"Hani", "Hans", "Hant", "Jpan", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"})
+CASED = frozenset({"Latn", "Cyrl", "Grek", "Armn"})
 LONG = 20  # clusters without a blank that are no word
 _CLUSTER = regex.compile(r"\X")
+_LATIN = regex.compile(r"[\p{Latin}\p{Nd}]")
+_UNSPACED_WORD = regex.compile(r"(?:\p{Latin}\p{M}*|\p{Nd})+|\X")  # names and figures are no single letters
 _WORD = regex.compile(r"\s+|\S+")
-_SENTENCE = regex.compile(r"(?s).+?(?:[.!?…؟۔]+[\"'»”’)\]]*(?=\s|$)|[।॥。！？｡።፧။៕]+[\"'»”’」』)\]]*|\n+|$)\s*")
+# The number of a list's item ends no sentence.
+_SENTENCE = regex.compile(
+    r"(?s).+?(?:(?<!(?:^|\n)\s*\p{Nd}{1,2})[.!?…؟۔]+[\"'»”’)\]]*(?=\s|$)|[।॥。！？｡።፧။៕]+[\"'»”’」』)\]]*|\n+|$)\s*"
+)
 _LETTER = regex.compile(r"[\p{L}\p{N}]")
 # Marks that a text can be read without: tones and accents, Hebrew points, Arabic short vowels. Vowel signs are no such.
 _MARK = regex.compile(r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]")
@@ -37,16 +45,24 @@ def clusters(text: str) -> list[str]:
 def words(text: str, language: str) -> tuple[list[str], list[int]]:
     """The text in pieces, and the places of those that are words; the other pieces stand between words.
 
-    In languages without blanks, and in texts without any, each cluster with a letter or digit is a word.
+    In languages without blanks, and in texts without any, each cluster with a letter or digit is a word, and so is a
+    run of Latin letters and digits. Bullets and dashes are none.
 
-    >>> words("a b!", "en"), words("你好。", "zh")
-    ((['a', ' ', 'b!'], [0, 2]), (['你', '好', '。'], [0, 1]))
+    >>> words("a - b!", "en"), words("你好。", "zh"), words("11月", "zh")
+    ((['a', ' ', '-', ' ', 'b!'], [0, 4]), (['你', '好', '。'], [0, 1]), (['11', '月'], [0, 1]))
     """
     pieces = _WORD.findall(text)
     if script_of(language) in UNSPACED or max(map(len, pieces), default=0) > LONG * 5:
-        pieces = clusters(text)
-        return pieces, [place for place, piece in enumerate(pieces) if _LETTER.match(piece)]
-    return pieces, [place for place, piece in enumerate(pieces) if not piece.isspace()]
+        pieces = _UNSPACED_WORD.findall(text)
+    return pieces, [place for place, piece in enumerate(pieces) if _LETTER.search(piece)]
+
+
+def joined(pieces: list[str]) -> str:
+    """Pieces as one text; where two names or figures would become one, with a blank between them."""
+    return "".join(
+        f" {piece}" if _LATIN.match(piece) and _LATIN.match(before[-1:]) else piece
+        for before, piece in pairwise(["", *filter(None, pieces)])
+    )
 
 
 def sentences(text: str) -> list[str]:
@@ -58,9 +74,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in _SENTENCE.findall(text) if sentence.strip()]
 
 
-def is_letter(cluster: str) -> bool:
-    """Whether a cluster is a letter, with its marks."""
-    return regex.match(r"\p{L}", cluster) is not None
+def script_of_letter(cluster: str) -> str:
+    """The script of a letter, with its marks, as the first word of its name; "" for what is no letter.
+
+    >>> script_of_letter("कि"), script_of_letter("中"), script_of_letter("1")
+    ('DEVANAGARI', 'CJK', '')
+    """
+    return unicodedata.name(cluster[0], "?").split()[0] if unicodedata.category(cluster[0])[0] == "L" else ""
 
 
 def without_marks(cluster: str) -> str:
@@ -90,6 +110,7 @@ _CYRILLIC = dict(
 _NAMED = regex.compile(
     r"(?:LETTER|SYLLABLE|CHARACTER)(?: [A-Z]+ALPHA)? (?:(?:FINAL|SMALL|CAPITAL|SHORT|LONG|OLD) )*([A-Z]+)(?: .*)?$"
 )
+NO_VOWEL = "\0"  # before what takes the place of a vowel
 _VOWEL_SIGN = regex.compile(r"VOWEL SIGN (?:(?:SHORT|LONG|CANDRA|VOCALIC) )*([A-Z]+)")
 
 
@@ -100,8 +121,8 @@ def in_other_script(text: str, language: str) -> str | None:
     Rough, as its readers need only see that the script is wrong. Vowel signs and viramas take the place of the vowel
     that a letter of India or Ethiopia holds.
 
-    >>> in_other_script("नमस्ते", "hi"), in_other_script("سلام", "ar"), in_other_script("ìwé", "yo")
-    ('namaste', 'slam', 'ѝше́')
+    >>> in_other_script("नमस्ते-8", "hi"), in_other_script("سـلام", "ar"), in_other_script("ìwé", "yo")
+    ('namaste-8', 'slam', 'ѝше́')
     """
     if script_of(language) == "Latn":
         apart = unicodedata.normalize("NFD", text)
@@ -114,7 +135,7 @@ def in_other_script(text: str, language: str) -> str | None:
         sound = _sound(char)
         if sound is None:
             return None
-        if sound.startswith("-"):  # takes the place of the vowel before
+        if sound.startswith(NO_VOWEL):  # takes the place of the vowel before
             if sounds and sounds[-1].endswith("a"):
                 sounds[-1] = sounds[-1][:-1]
             sound = sound[1:]
@@ -129,10 +150,12 @@ def _sound(char: str) -> str | None:
     name = unicodedata.name(char, "")
     if category[0] not in "LM" or name.startswith("LATIN"):
         return char
+    if name == "ARABIC TATWEEL":  # it only makes a word longer to the eye
+        return ""
     if "VIRAMA" in name or name.endswith("SIGN HALANTA"):
-        return "-"
+        return NO_VOWEL
     if sign := _VOWEL_SIGN.search(name):
-        return f"-{sign[1].lower()}"
+        return f"{NO_VOWEL}{sign[1].lower()}"
     if category[0] == "M":
         return "n" if "ANUSVARA" in name or "BINDU" in name else ""
     if not (letter := _NAMED.search(name)):
