@@ -191,6 +191,8 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
     assert "Beware of the order" in page
     assert "lover chooses what is shown first in" in page
     assert "Who wins the pairs" in page
+    for language in ("en", "hi"):
+        assert f"first place {rows.loc[('lover', language), 'first_place']:.0%}" in page
 
 
 def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ FIGURES = {
     "verdicts": ("share_kept", "below_person", "above_constant", "items_needed"),
     "judges": ("weighted_f1", "majority_f1", "kappa", "leniency", "alt_test_winning_rate", "coverage"),
     "scores": ("skill", "person_skill", "skill_recalibrated", "shift", "correlation", "person_correlation"),
+    "pairs": ("swap_consistency", "first_place"),
     "people": ("alpha", "leave_one_out_f1"),
 }
 MOST_LEVELS = 8  # of a table of confusions
@@ -28,7 +29,7 @@ Rows = Mapping[Key, list[Row]]
 def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     """{place of a verdict: what to show of it}, as many as fit into `room` characters of a blob, drawn evenly."""
     cells = [cell for of in by_judge(run) for row in of.cells for cell in row if cell]
-    tables = {table: _by_cell(run, table) for table in ("judges", "scores", "people", "by_class", "confusion")}
+    tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
     order = np.random.default_rng(seed).permutation(len(cells))
     while len(order):
         packed = {cells[place].place: _detail(run, cells[place], tables) for place in sorted(order)}

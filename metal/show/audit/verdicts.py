@@ -134,13 +134,15 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
     for remark in run.lines:
         key = remark["judge"], remark["criterion"], remark["language"]
         lines.setdefault(key, []).append(f"{remark['question']}: {remark['line']}")
+    pairs = run.records("pairs") if "pairs" in run.tables else ()
+    first = {(row["judge"], row["criterion"], row["language"]): row["first_place"] for row in pairs}
     return [
         JudgeVerdicts(
             judge,
             run.raters[judge].kind if judge in run.raters else "",
             tuple(
                 tuple(
-                    _cell(row, criterion, f"why-{which}-{down}-{across}", lines.get(key, ()))
+                    _cell(row, criterion, f"why-{which}-{down}-{across}", lines.get(key, ()), first.get(key))
                     if (row := by.get(key := (judge, criterion.name, language)))
                     else None
                     for across, language in enumerate(languages, 1)
@@ -160,11 +162,13 @@ def standing(of: JudgeVerdicts) -> tuple[float, ...]:
     return of.kind == "baseline", *(-counts[style] for style in ("good", "once", "some")), -mean
 
 
-def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str]) -> VerdictCell:
+def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
+    """first: of a judge of pairs, how often it chose what was shown first."""
     where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
     reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
     style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
     kept, items = _kept(row), plural(int(row["items"]), "item")
+    kept = " · ".join(filter(None, (kept, f"first place {percent(first)}" if known(first) else "")))
     parts = (items, kept) if row["verdict"] in (DISAGREE, UNDECIDED) else (kept, items)
     elsewhere = tuple(map(sentence, lines))
     return VerdictCell(row, style, kept, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
