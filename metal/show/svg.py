@@ -13,12 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import pairwise
+from textwrap import wrap
 from typing import Any, Self
 
 from metal.data.text import MINUS, figure, interval, known, name, slug
 
 WIDTH = 400
 MARGIN = 8  # around a drawing in a file of its own
+LETTER = 7.6  # units that a character takes at most, on average
 LEGEND_LENGTH = 48  # characters that fit beside a symbol
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of a figure between 0 and 1
@@ -187,12 +190,14 @@ def class_fill(position: int, levels: int, *, lower_is_better: bool = False) -> 
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
-    """A line for each (symbol centred on (12, 0), words), at the top of a drawing; the markup and where it ends."""
-    parts = []
-    for row, (symbol, words) in enumerate(entries):
-        shown = text(30, 4, short(words, LEGEND_LENGTH + 8))
+    """(symbol centred on (12, 0), words) below each other at the top of a drawing; the markup and where it ends."""
+    parts, row = [], 0
+    for symbol, words in entries:
+        lines = wrap(words, LEGEND_LENGTH) or [""]
+        shown = "".join(text(30, 4 + 16 * place, line) for place, line in enumerate(lines))
         parts.append(element("g", symbol, shown, transform=f"translate(0 {16 * row + 8})"))
-    return "".join(parts), 16 * len(entries) + 6
+        row += len(lines)
+    return "".join(parts), 16 * row + 6
 
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:
@@ -240,14 +245,20 @@ class Axis:
         return "".join(self.line(tick, first, last, "grid") for tick in self.ticks)
 
     def numbers(self, edge: float, *, above: bool = False) -> str:
-        """The number of each tick outside an edge of the drawing: left of it, below it, or above it."""
+        """The number of each tick outside an edge of the drawing: left of it, below it, or above it.
+
+        Where there is no room for all, every second stands there, or every third.
+        """
+        apart = min((abs(self(after) - self(before)) for before, after in pairwise(self.ticks)), default=math.inf)
+        needs = 14 if self.upright else LETTER * max((len(self.form(tick)) + 0.5 for tick in self.ticks), default=0)
+        shown = self.ticks[:: max(1, math.ceil(needs / apart))]
         if self.upright:
-            places = [(edge - 4, self(tick) + 4, "end") for tick in self.ticks]
+            places = [(edge - 4, self(tick) + 4, "end") for tick in shown]
         else:
-            places = [(self(tick), edge - 4 if above else edge + 13, "middle") for tick in self.ticks]
+            places = [(self(tick), edge - 4 if above else edge + 13, "middle") for tick in shown]
         return "".join(
             text(x, y, self.form(tick), class_="soft", anchor=anchor)
-            for tick, (x, y, anchor) in zip(self.ticks, places, strict=True)
+            for tick, (x, y, anchor) in zip(shown, places, strict=True)
         )
 
     def estimate(

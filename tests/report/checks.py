@@ -44,15 +44,19 @@ def check_quiet(visit: Visiting, page: Path, *sections: str) -> None:
             assert seen.page.locator(f"#h-{section}").is_visible()
 
 
-# The smallest text of the page's charts in CSS pixels as shown, and the pairs of their texts that overlap.
+# The smallest text of the page's charts in CSS pixels as shown, the pairs of their texts that overlap, the texts that
+# leave their drawing or the page's margins.
 CHARTS = """
 () => {
-  const small = [], meet = [];
+  const small = [], meet = [], out = [];
   for (const svg of document.querySelectorAll("svg.ch")) {
-    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
     const texts = [...svg.querySelectorAll("text")].map((text) => [text, text.getBoundingClientRect()]);
     small.push(...texts.map(([text]) => parseFloat(getComputedStyle(text).fontSize) * scale));
     texts.forEach(([one, a], place) => {
+      if (a.left < box.left - 1 || a.right > box.right + 1 || a.left < 10 || a.right > innerWidth - 10) {
+        out.push(one.textContent);
+      }
       for (const [other, b] of texts.slice(place + 1)) {
         const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
@@ -60,16 +64,17 @@ CHARTS = """
       }
     });
   }
-  return [Math.min(...small), meet];
+  return [Math.min(...small), meet, out];
 }"""
 
 
 def check_charts(visit: Visiting, page: Path) -> None:
-    """The text of every chart is 12 pixels or more as shown, and none lies on another."""
+    """The text of every chart is 12 pixels or more as shown; none lies on another or is cut at an edge."""
     for seen in visits(visit, page):
-        smallest, meet = seen.page.evaluate(CHARTS)
+        smallest, meet, out = seen.page.evaluate(CHARTS)
         assert smallest >= 12
-        assert meet == []
+        assert meet == [], meet
+        assert out == [], out
 
 
 # Removes rows and marks of charts that are like one before in all but their texts: Axe takes its time for each.

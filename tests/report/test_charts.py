@@ -153,9 +153,8 @@ def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
         "110 to 210 tokens: 4 passages",
     ]
     texts = [text.text for text in tree.iter(f"{SVG}text")]
-    assert "Arabic: 7 passages" in texts
-    assert "4 drawn from 110 to 210 tokens" in texts
-    assert "0 drawn from 10 to 110 tokens" in texts  # Swahili
+    assert texts[3:6] == ["7 passages", "4 drawn from", "110 to 210 tokens"]
+    assert "0 drawn from" in texts  # Swahili
     assert "Arabic, 57% in the fullest bin from 110 to 210" in chart.alt
     assert [cell.text for cell in chart.numbers.rows[0]] == ["Arabic", "10", "3", "0", "110–210", "4", "4"]
     height = float((tree.get("viewBox") or "").split()[3])

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import metal.show
 from metal.data import formats
 from metal.runs.audit_run import AuditRun
 from metal.runs.board_run import BoardRun
+from metal.show.charts.bars import length_histograms
+from metal.show.charts.dots import Dot, interval_dots, population_panels
+from metal.show.charts.lines import Ranks, rank_lines
 from metal.show.pages import charts
+from metal.show.svg import STYLE
 from tests.report.checks import Visiting, check_charts
 from tests.report.conftest import written as written_audit
 from tests.shots import CRITERIA, written
@@ -59,6 +64,29 @@ def test_many_languages_stand_in_rows(pages: Pages, visit: Visiting) -> None:
 @pytest.mark.parametrize("kind", ["demo_run", "rich_board"])
 def test_charts_can_be_read(kind: str, request: pytest.FixtureRequest, visit: Visiting) -> None:
     check_charts(visit, request.getfixturevalue(kind) / "report.html")
+
+
+def test_long_names_do_not_meet(tmp_path: Path, visit: Visiting) -> None:
+    names = [f"{number}0022100-generator-with-a-long-name" for number in range(12)]
+    looks = {"uni": (0, "one label each"), "multi": (1, "several labels each")}
+    figures = {"mean": 0.8125, "low": 0.8, "high": 0.825}
+    rows = [{"population": who, "labelling": look, **figures} for who in names for look in looks]
+    counts = {"counts": [70_000, 1_234_567], "edges": [1, 1_024, 2_048], "chosen_bin": 1}
+    facts = {"passages": 1, "duplicates": 1, "near_empty": 1}
+    drawings = [
+        population_panels({"scale as rated, majority": rows, "binary, mean": rows}, looks),
+        rank_lines(Ranks({who: {name: place for place, name in enumerate(names, 1)} for who in names[:6]})),
+        interval_dots([Dot(who, place / 40, group=place) for place, who in enumerate(names)], {}, group="cluster"),
+        interval_dots([Dot(who, -0.8 + place / 40, -1, -0.5) for place, who in enumerate(names)], {}),
+        length_histograms(dict.fromkeys(names, counts | facts), {}).svg,
+    ]
+    page = tmp_path / "charts.html"
+    style = STYLE + (Path(metal.show.__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
+    figure = '<figure><div class="drawing">{}</div></figure>'
+    width = '<meta name="viewport" content="width=device-width">'
+    body = f"<body data-ready><main>{''.join(figure.format(each) for each in drawings)}</main>"
+    page.write_text(f"<!doctype html>{width}<style>{style}</style>{body}", encoding="utf-8")
+    check_charts(visit, page)
 
 
 def test_every_chart_says_what_it_shows(pages: Pages, demo_run: Path, rich_board: Path) -> None:

@@ -16,8 +16,8 @@ LEFT, RIGHT = 128.0, svg.WIDTH - 44.0
 MOST_CLASSES = 9  # more classes than this cannot be told apart by shade
 MOST_DESCRIBED = 6  # bars described in words
 GREY = "#9aa0ab"
-HEIGHT, GAP = 74.0, 24.0  # of a panel of lengths, and between panels
-WIDTH = (svg.WIDTH - GAP) / 2
+HEIGHT, PANEL_LEFT, PANEL_ROOM = 62.0, 176.0, 92.0  # of a panel of lengths: its bars, and from one to the next
+TITLE_LENGTH = 22
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _numbers(key: str, label: str, bars: Sequence[Bar], levels: Sequence[str]) -
 
 
 def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]) -> Chart:
-    """One panel per language, two beside each other; the fullest bin is full, the others pale.
+    """One panel per language, below each other; the fullest bin is full, the others pale.
 
     histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language -> passages drawn.
     """
@@ -127,17 +127,16 @@ def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapp
     parts, described, rows = [head], [], []
     shares = [max(each["counts"]) / sum(each["counts"]) for each in histograms.values()]
     for place, (language, histogram) in enumerate(histograms.items()):
-        left = (place % 2) * (WIDTH + GAP)
         title, counts, chosen = name(language_name(language)), histogram["counts"], int(histogram["chosen_bin"])
         drawn = sampled.get(language, 0)
         low, high = (f"{edge:,.0f}" for edge in histogram["edges"][chosen : chosen + 2])
-        words = f"{drawn:,} drawn from {low} to {high} tokens"
-        parts += _panel(title, words, histogram, left, top + 14 + place // 2 * (HEIGHT + 70))
+        words = f"{drawn:,} drawn from", f"{low} to {high} tokens"
+        parts += _panel(title, words, histogram, top + 14 + place * PANEL_ROOM)
         described.append(f"{title}, {max(counts) / sum(counts):.0%} in the fullest bin from {low} to {high}")
         before = (f"{histogram[key]:,}" for key in ("passages", "duplicates", "near_empty"))
         rows.append((title, *before, f"{low}–{high}", f"{max(counts):,}", f"{drawn:,}"))
     alt = f"Histograms of passage lengths in tokens: {'; '.join(described)}."
-    picture = svg.drawing(top + (len(histograms) + 1) // 2 * (HEIGHT + 70), *parts)
+    picture = svg.drawing(top + len(histograms) * PANEL_ROOM, *parts)
     columns = ("", "passages", "duplicates", "near-empty", "fullest bin, tokens", "in it", "drawn")
     numbers = TableView.of(None, "", "Passage lengths", columns, rows, name="passage_lengths")
     least, *_, most = sorted([*shares, *shares])
@@ -145,22 +144,21 @@ def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapp
     return Chart("passage_lengths", "Passage lengths, in tokens", alt, picture, numbers, finding=finding)
 
 
-def _panel(title: str, drawn: str, histogram: Mapping[str, Any], left: float, top: float) -> list[str]:
+def _panel(title: str, drawn: Sequence[str], histogram: Mapping[str, Any], top: float) -> list[str]:
     counts, edges = histogram["counts"], histogram["edges"]
-    step, bottom = WIDTH / len(counts), top + 22 + HEIGHT
-    parts = [
-        svg.text(left, top, f"{title}: {plural(sum(counts), 'passage')}"),
-        svg.text(left, top + 14, drawn, class_="soft"),
-    ]
+    step, bottom = (svg.WIDTH - PANEL_LEFT) / len(counts), top + HEIGHT
+    lines = plural(sum(counts), "passage"), *drawn
+    parts = [svg.text(2, top + 10, svg.short(title, TITLE_LENGTH), hover=title)]
+    parts += [svg.text(2, top + 10 + 15 * place, words, class_="soft") for place, words in enumerate(lines, 1)]
     for place, count in enumerate(counts):
         height = HEIGHT * count / max(counts)
         words = f"{edges[place]:,.0f} to {edges[place + 1]:,.0f} tokens: {plural(count, 'passage')}"
         look = "m0" if place == histogram["chosen_bin"] else "h0"
-        across = left + step * place + 0.5
+        across = PANEL_LEFT + step * place + 0.5
         parts.append(svg.rect(across, bottom - height, step - 1, height, svg.title(words), class_=look))
     return [
         *parts,
-        svg.line(left, bottom, left + WIDTH, bottom, "grid"),
-        svg.text(left, bottom + 13, f"{edges[0]:,.0f}", class_="soft"),
-        svg.text(left + WIDTH, bottom + 13, f"{edges[-1]:,.0f}", class_="soft", anchor="end"),
+        svg.line(PANEL_LEFT, bottom, svg.WIDTH, bottom, "grid"),
+        svg.text(PANEL_LEFT, bottom + 13, f"{edges[0]:,.0f}", class_="soft"),
+        svg.text(svg.WIDTH, bottom + 13, f"{edges[-1]:,.0f}", class_="soft", anchor="end"),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
@@ -15,11 +15,10 @@ from metal.show.view import Cell, Chart, Rows, TableView
 
 LABEL = 26  # characters of a name that are drawn
 MOST_ROWS = 60  # more cannot be read in one drawing
-LETTER, STEP = 7.6, 17
-FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 16.0
+STEP = 17
+FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 22.0
 MOST_POPULATIONS = 10  # of a panel
-HEIGHT, ROOM, GAP, PANEL_LEFT = 110.0, 166.0, 16.0, 26.0
-WIDTH = (svg.WIDTH - 2 * PANEL_LEFT - GAP) / 2  # of a panel
+POPULATION_STEP = 24
 GENERATORS = {"machine": (0, "machine"), "human": (2, "human writing")}
 
 Looks = Mapping[str, tuple[int, str]]  # series and words for each entry of the legend
@@ -136,8 +135,8 @@ def interval_dots(
     if mark:
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
-    left = 6 + LETTER * max(8, *(min(len(name(row.label)), LABEL) for row in rows))
-    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 16.0))
+    left = _right_of([name(row.label) for row in rows])
+    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 22.0))
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     bottom = top + STEP * len(rows)
@@ -235,38 +234,37 @@ def significant(row: Row) -> bool:
 def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
     """Scores by population of raters, with the central 95% of the rounds: how repeatable each is (GENIE, Figure 2).
 
-    panels: a design's rows of the table `designs`, two panels in a row on one scale. looks: by labelling. "" where
-    nothing has a score.
+    panels: a design's rows of the table `designs`, one below the other on one scale, a line for each population.
+    looks: by labelling. "" where nothing has a score.
     """
     drawn = [row for rows in panels.values() for row in rows if known(row["mean"])]
     if not drawn:
         return ""
-    used = {row["labelling"] for row in drawn}
-    head, top = svg.legend([(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in looks if look in used])
+    used = [look for look in looks if any(row["labelling"] == look for row in drawn)]
+    head, y = svg.legend([(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used])
     values = [value for row in drawn for value in _central(row) if known(value)]
-    axis = Axis.around(values, HEIGHT, 0, upright=True)
+    populations = list(dict.fromkeys(row["population"] for rows in panels.values() for row in rows))[:MOST_POPULATIONS]
+    axis = Axis.around(values, _right_of([name(population) for population in populations]), svg.WIDTH - 22.0)
     parts = [head]
-    for place, (title, rows) in enumerate(panels.items()):
-        left = PANEL_LEFT + (place % 2) * (WIDTH + GAP + PANEL_LEFT)
-        upper = top + 22 + (place // 2) * ROOM
-        parts += _panel(title, rows, looks, replace(axis, start=upper + HEIGHT, end=upper), left)
-    return svg.drawing(top + (len(panels) + 1) // 2 * ROOM - 8, *parts)
+    for title, rows in panels.items():
+        y += 20
+        bottom = y + 6 + POPULATION_STEP * len(populations)
+        parts += [svg.text(2, y, title, class_="soft"), axis.grid(y + 6, bottom), axis.numbers(bottom)]
+        for place, population in enumerate(populations):
+            middle = y + 6 + POPULATION_STEP * (place + 0.5)
+            parts.append(svg.text(2, middle + 4, svg.short(name(population), LABEL), hover=name(population)))
+            for row in rows:
+                if row["population"] == population and known(row["mean"]):
+                    at = middle + (used.index(row["labelling"]) - (len(used) - 1) / 2) * 10
+                    parts.append(axis.estimate(at, name(population), _central(row), looks[row["labelling"]][0]))
+        y = bottom + 18
+    return svg.drawing(y, *parts)
 
 
 def _central(row: Row) -> Figures:
     return row["mean"], row["low"], row["high"]
 
 
-def _panel(title: str, rows: Sequence[Row], looks: Looks, axis: Axis, left: float) -> list[str]:
-    parts = [svg.text(left, axis.end - 8, title), axis.grid(left, left + WIDTH), axis.numbers(left)]
-    populations = list(dict.fromkeys(row["population"] for row in rows))[:MOST_POPULATIONS]
-    step = WIDTH / max(len(populations), 1)
-    for place, population in enumerate(populations):
-        middle = left + step * (place + 0.5)
-        label = svg.short(name(population), max(2, int(step / 7)))
-        parts.append(svg.text(middle, axis.start + 14, label, class_="soft", anchor="middle", hover=name(population)))
-        scores = [row for row in rows if row["population"] == population and known(row["mean"])]
-        for number, row in enumerate(scores):
-            across = middle + (number - (len(scores) - 1) / 2) * min(12.0, step / 3)
-            parts.append(axis.estimate(across, name(population), _central(row), looks[row["labelling"]][0]))
-    return parts
+def _right_of(labels: Sequence[str]) -> float:
+    """Where a drawing begins beside these labels."""
+    return 6 + svg.LETTER * max(8, *(min(len(label), LABEL) for label in labels))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from metal.boards.references import ReferenceCurve
 
-ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 34.0, svg.WIDTH - 10.0
-REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 40.0, svg.WIDTH - 12.0
+ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 46.0, svg.WIDTH - 14.0
+REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 46.0, svg.WIDTH - 12.0
 RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 17
 RANKS_LABEL = 19  # characters of a generator's name
 MOST_ROWS = 60
@@ -266,13 +266,13 @@ def rank_lines(shown: Ranks) -> str:
     if shown.people:
         entries.append((_small(12, 0, hollow=True), "hollow: human writing"))
     head, top = svg.legend(entries)
-    top += 34
+    top += 20 + 14 * len(shown.by)
     last = len(shown.by) - 1
     x = Axis(0, max(last, 1), RANKS_LEFT, RANKS_RIGHT)
     parts = [head]
     for column, by in enumerate(shown.by):
         anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
-        y = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
+        y = top - 8 - 14 * (last - column)  # a line each, so that long names do not meet
         across, words = x(column) + shift, svg.short(name(by), 20)
         parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
 
 
-SIDE, ROOM = 150.0, 218.0  # of a panel's square, and from one row of panels to the next
+SIDE, ROOM = 150.0, 228.0  # of a panel's square, and from one row of panels to the next
 LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
-TITLE_LENGTH = 18
+TITLE_LENGTH = 14
 _NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
 
 
@@ -121,7 +121,7 @@ def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends 
         parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
     if same_scale:
         parts.append(svg.text(left, bottom + 28, f"↖ {_share(panel.underrated, panel.outputs)}"))
-        parts.append(svg.text(right, bottom + 28, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
+        parts.append(svg.text(right, bottom + 43, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
     return parts
 
 
