@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,14 +78,16 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     import tempfile
 
     from metal.data.formats import metal_criterion
-    from metal.data.records import Output, Source
+    from metal.data.records import Output, Scale, Source
     from metal.raters.judges.call import JudgeStopped
     from metal.raters.judges.collect import Collected, index_journal
     from metal.raters.judges.engine import Rules, Session
+    from metal.raters.judges.functions import direct_prompt
     from metal.raters.judges.journal import Answered, Journal
     from metal.raters.judges.models import find_model, judges_files, named_models
     from metal.raters.judges.plan import JudgingPlan, rater_name
     from metal.raters.judges.prompts import Prompt
+    from metal.raters.judges.providers import find_provider
     from metal.raters.judges.rubric import rubrics_for
     from metal.raters.judges.runner import LocalRun
     from metal.raters.judges.secrets import Secrets
@@ -95,6 +97,9 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     model = find_model(judge, named_models(judges_files()), base_url=base_url)
     criterion, folders = metal_criterion("linguistic_acceptability"), [bundled("prompts")]
     prompt = Prompt(load_template("simple", folders), rubrics_for([criterion], folders))
+    if (provider := find_provider(model.provider)).direct:
+        criterion = criterion if provider.classes else replace(criterion, scale=Scale("interval"))
+        prompt = direct_prompt([criterion])
     source = Source("try", "en", "The ferry to the island runs again from Monday, the harbour office said.")
     output = Output("try", "try", "nobody", "en", "From Monday the ferry to the island is running again.")
     plan = JudgingPlan((model,), (prompt,), {criterion.name: criterion}, (output,), {source.source: source})

@@ -169,7 +169,7 @@ Reuse = Annotated[Sequence[StrPath], Option("Take its answers, unpaid.", metavar
 PromptFolders = Annotated[
     Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",), rare=True)
 ]
-BaseUrl = Annotated[str, Option("Where openai-compatible: models are.", metavar="URL")]
+BaseUrl = Annotated[str, Option("Where openai-compatible: and vllm-...: models are.", metavar="URL")]
 Concurrency = Annotated[
     int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000, rare=True)
 ]

@@ -32,6 +32,7 @@ from metal.errors import DataError, MetalError, UsageError, check_known
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
+from metal.raters.judges.providers import find_provider
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.running.job import Job, Request
 from metal.running.judging import prompt_folders
@@ -234,6 +235,8 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
         for name in request.models
     )
+    if head := next((model.name for model in models if find_provider(model.provider).direct), ""):
+        raise UsageError(f"{head} gives scores, it writes nothing")
     languages = sorted({source.language for source in dataset.sources.values()})
     check_known("language", request.languages, languages)
     sources = [

@@ -15,7 +15,7 @@ from metal.data.files import bundled, new_file, write_jsonl
 from metal.data.languages import language_name, sides
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
-from metal.data.records import SWAPPED, Output, Rating
+from metal.data.records import SWAPPED, Criterion, Output, Rating
 from metal.data.text import listed
 from metal.errors import UsageError, check_known
 from metal.genie.gold_questions import with_questions
@@ -38,7 +38,7 @@ from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt
-from metal.raters.judges.providers import open_client
+from metal.raters.judges.providers import find_provider, open_client
 from metal.raters.judges.rubric import DETAILED, rubrics_for
 from metal.raters.judges.templates import load_template, variant
 from metal.running.job import Job, Request
@@ -192,12 +192,14 @@ def judge_job(
         if len(synthetic) < len(models):
             raise UsageError("synthetic judges (fake:...) get no prompt; give them a run of their own with `out`")
         models, functions = tuple(map(as_synthetic, models)), synthetic
-    elif functions and len(functions) < len(models):
+    heads = [model for model in models if model.name not in functions and find_provider(model.provider).direct]
+    direct = [*functions, *(head.name for head in heads)]
+    if direct and len(direct) < len(models):
         raise UsageError(
-            f"functions ({listed(list(functions))}) get no prompt; give them a run of their own with `out`"
+            f"functions and score heads ({listed(direct)}) get no prompt; give them a run of their own with `out`"
         )
-    if functions and any(variant(name, together=True) == name for name in request.prompts):
-        raise UsageError("functions and synthetic judges are asked for one criterion a call; leave out `together`")
+    if direct and any(variant(name, together=True) == name for name in request.prompts):
+        raise UsageError(f"{direct[0]} gets no prompt and is asked for one criterion a call; leave out `together`")
     pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
     if pairs and request.test_questions:
         raise UsageError("`test_questions` are about single outputs, and these are pairs")
@@ -206,10 +208,11 @@ def judge_job(
     asked = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
     check_known("criterion", request.criteria, asked)
     criteria = {name: dataset.criteria[name] for name in request.criteria or asked}
+    warnings += _notes_on_heads(heads, list(criteria.values()))
     folders = prompt_folders(request.prompt_folders, folder)
     examples: Mapping[str, tuple[RatedExample, ...]] = {}
     if request.examples:
-        if functions or pairs or request.prompt_language:
+        if direct or pairs or request.prompt_language:
             raise UsageError("`examples` are for prompts in English about single outputs")
         eligible = choose_outputs(judged, request.languages)
         examples = draw_examples(dataset, eligible, criteria, request.examples, request.seed)
@@ -217,10 +220,9 @@ def judge_job(
         held = len(eligible) - sum(output.output in judged for output in eligible)
         warnings.append(f"note: {held:,} outputs are examples, or share their sources, and are not judged")
     outputs = choose_outputs(judged, request.languages, request.sample, request.seed)
-    if functions:
-        prompts: tuple[Prompt, ...] = (
-            direct_prompt(criteria.values(), any(map(takes_references, functions.values()))),
-        )
+    if direct:
+        references = any(map(takes_references, functions.values()))
+        prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values(), references, request.flip if heads else ()),)
     else:
         languages = {output.language for output in outputs}
         prompts = load_prompts(request, criteria.values(), folders, languages, pairs) if models else ()
@@ -245,6 +247,23 @@ def judge_job(
     return JudgeJob(
         request, folder, dataset, plan, connect, tuple(warnings), concurrency, baselines=baselines, questions=questions
     )
+
+
+def _notes_on_heads(heads: Sequence[Model], criteria: Sequence[Criterion]) -> Iterator[str]:
+    """What is taken for what in the answers of score heads. Raises UsageError for what they cannot be asked."""
+    for head in heads:
+        if len(criteria) > 1:
+            raise UsageError(f"{head.name} gives an output one score; say on which criterion it is, with `criteria`")
+        if criteria[0].scale.compares:
+            raise UsageError(f"{head.name} scores single outputs, and these are pairs")
+        levels = criteria[0].scale.describe() if criteria[0].scale.levels else ""
+        if levels and not find_provider(head.provider).classes:
+            raise UsageError(
+                f"{head.name} gives a number, and {criteria[0].name} has levels ({levels}); give people's ratings as "
+                "numbers: `measures` of `metal.read`"
+            )
+        if levels:
+            yield f"note: the classes of {head.name} are taken for {levels}, in this order (`flip` turns it round)"
 
 
 def check_allowed(job: JudgeJob, passport: Path) -> None:

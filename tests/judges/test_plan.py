@@ -19,8 +19,8 @@ from metal.raters.judges.collect import CallStatistics, failure_reason, index_jo
 from metal.raters.judges.journal import Attempt, failure_line, rejected_line, reply_line
 from metal.raters.judges.limits import Budget, CostEstimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, Price, find_model
-from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, JudgingQuestion, choose_outputs, rater_name
-from metal.raters.judges.prompts import Prompt
+from metal.raters.judges.plan import JudgingPlan, JudgingQuestion, choose_outputs, rater_name
+from metal.raters.judges.prompts import ANSWER_TOKENS, Prompt
 from metal.raters.judges.reader import UNPARSABLE
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.templates import load_template

@@ -90,9 +90,11 @@ NOT_A_REPLY, TOO_LARGE = "not a reply", "reply too large"
 USELESS = frozenset({NOT_A_REPLY, TOO_LARGE})
 # No request to this model can succeed until somebody changes something.
 DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED = "access denied", "model unknown", "quota used up", "redirected"
-FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED})
+UNFIT = "no score on this criterion"
+FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED, UNFIT})
 # This request can never succeed.
 PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
+NO_SOURCE = "its source has no text"  # and the model reads it
 
 VERDICT = "verdict"  # the kind of a reply that contains what was asked for; other kinds are the reason it does not
 

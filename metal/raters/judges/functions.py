@@ -17,16 +17,16 @@ import asyncio
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 from metal.data.plugins import plugins
 from metal.data.records import Criterion
@@ -49,6 +49,11 @@ RAISED = "the judge raised"
 class FunctionModel(Model):
     """A function in the place of a model. model: its name and a fingerprint of its code."""
 
+    @cached_property
+    def gives_probabilities(self) -> bool:
+        """Never."""
+        return False
+
     @property
     def identity(self) -> dict[str, Any]:
         """Its code is all that its answers depend on."""
@@ -57,20 +62,23 @@ class FunctionModel(Model):
 
 @dataclass(frozen=True)
 class DirectPrompt(Prompt):
-    """What a function is handed, in the place of a prompt: nothing is worded."""
+    """What a function or a score head is handed, in the place of a prompt: nothing is worded."""
+
+    answer_tokens: ClassVar[int] = 0
 
     @property
     def name(self) -> str:
-        """Empty: the judge's name is the function's."""
+        """Empty: the judge's name is the function's, or the model's."""
         return ""
 
     def letters(self, criterion: str) -> None:
         """Functions answer with scores."""
 
     def digest(self, criterion: str) -> str:
-        """Eight hex digits of the criterion's scale."""
-        scale = self.rubrics[criterion].criterion.scale
-        return blake2b(scale.describe().encode(), digest_size=4).hexdigest()
+        """Eight hex digits of the criterion's scale, and of its being turned round."""
+        rubric = self.rubrics[criterion]
+        scale = rubric.criterion.scale.describe() + "\0flipped" * rubric.flipped
+        return blake2b(scale.encode(), digest_size=4).hexdigest()
 
     def write(
         self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
@@ -81,9 +89,12 @@ class DirectPrompt(Prompt):
         return Message(criterion, json.dumps(texts | ({"references": references} if references else {})))
 
 
-def direct_prompt(criteria: Iterable[Criterion], references: bool = False) -> DirectPrompt:
-    """The one prompt of a run of a function. references: whether it is handed those of the source."""
-    rubrics = {criterion.name: Rubric(criterion) for criterion in criteria}
+def direct_prompt(criteria: Iterable[Criterion], references: bool = False, flip: Collection[str] = ()) -> DirectPrompt:
+    """The one prompt of a run of functions or score heads. references: whether they are handed those of the source.
+
+    flip: criteria whose scores run the other way round.
+    """
+    rubrics = {criterion.name: Rubric(criterion, flipped=criterion.name in flip) for criterion in criteria}
     return DirectPrompt(Template("", "", "references" if references else "", Path()), rubrics)
 
 

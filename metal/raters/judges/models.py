@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ class Model:
         return {
             "provider": self.provider,
             "model": self.model,
-            "base_url": self.base_url or _url_from_environment(called(self.provider, self.model)[0]),
+            "base_url": url_of(self),
             "api_version": self.api_version,
             "project": self.project or (os.environ.get("GOOGLE_CLOUD_PROJECT", "") if located else ""),
             "location": self.location or (os.environ.get("GOOGLE_CLOUD_LOCATION", "") if located else ""),
@@ -120,10 +120,10 @@ class Model:
             "parameters": dict(sorted(self.parameters.items())),
         }
 
-    @property
+    @cached_property
     def gives_probabilities(self) -> bool:
-        """Whether its parameters ask for token probabilities."""
-        return any(LOGPROBS in name for name in self.parameters)
+        """Whether its parameters ask for token probabilities, or it gives those of classes."""
+        return any(LOGPROBS in name for name in self.parameters) or find_provider(self.provider).classes
 
     def asked_for_probabilities(self) -> Model:
         """The model with the parameters that ask for token probabilities; those of judges.toml go first."""
@@ -174,8 +174,10 @@ def without_secrets(url: str) -> str:
     return re.sub(r"(?<=[?&])([^=&#]*(?:key|token|secret|sig|password)[^=&#]*)=[^&#]*", r"\1=hidden", bare, flags=re.I)
 
 
-def _url_from_environment(provider: str) -> str:
-    return os.environ.get(find_provider(provider).url_variable, "")
+def url_of(model: Model) -> str:
+    """Where a model is asked: its own address, else that of the environment; empty for its provider's usual one."""
+    provider = find_provider(called(model.provider, model.model)[0])
+    return model.base_url or os.environ.get(provider.url_variable, "")
 
 
 # ---------------------------------------------------------------- by name
@@ -194,15 +196,14 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     else:
         choices = [*named, *(f"{provider}:MODEL" for provider in provider_names())]
         raise UnknownName("judge", name, choices, "`metal.judges_list()` shows them; name your own in judges.toml")
-    called_provider = called(model.provider, model.model)[0]
-    needs_url = find_provider(called_provider).needs_url
-    if base_url and needs_url:
+    provider = find_provider(called(model.provider, model.model)[0])
+    if base_url and provider.needs_url:
         model = replace(model, base_url=base_url)
     _check_callable(model)
-    if needs_url and not (model.base_url or _url_from_environment(called_provider)):
+    if provider.needs_url and not url_of(model):
         raise UsageError(
             f"judge {model.name!r}: where is it? Give `base_url`, e.g. http://127.0.0.1:8000/v1, base_url in {FILE}, "
-            f"or {find_provider(called_provider).url_variable} in the environment"
+            f"or {provider.url_variable} in the environment"
         )
     if model.base_url != without_secrets(model.base_url):
         raise UsageError(
@@ -239,7 +240,8 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
         raise UnknownName(f"{place}: provider", provider, provider_names(), OTHERS)
     record = find_provider(provider)
     settings = {**record.settings(model, place), **{key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}}
-    parameters = {"temperature": entry.get("temperature", 0)} | dict(entry.get("parameters", {}))
+    usual = {} if record.direct else {"temperature": entry.get("temperature", 0)}
+    parameters = usual | dict(entry.get("parameters", {}))
     batch = dict(entry.get("batch", {}))
     price = _read_price(entry.get("price"), place) or listed_price(provider, model)
     batch_price = _read_price(batch.pop("price", None), f"{place}: batch")

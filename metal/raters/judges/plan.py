@@ -22,7 +22,6 @@ from metal.raters.judges.prompts import Message, Prompt, in_reply
 from metal.raters.judges.reader import ReplyVerdict, read_part, read_reply
 
 NO_TEXT = "no text"
-ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ class JudgingPlan:
                     for name in criteria
                 }
                 schema = {} if template.bare else object_schema(schemas) if template.together else schemas[criteria[0]]
-                answer = ANSWER_TOKENS * len(criteria)
+                answer = prompt.answer_tokens * len(criteria)
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):

@@ -46,6 +46,9 @@ def level_probabilities(
     in several ways ("2", " 2") add up. A level that begins as the answered one does (10 and 1) has to be among the
     alternatives, since it may be several tokens, of which the first is the answered one's.
     """
+    if classes := class_probabilities(reply):
+        by_class = dict(zip(levels.values(), classes, strict=True))
+        return LevelProbabilities(by_class[answered], by_class)
     tokens = list(_tokens(reply))
     if not tokens or not levels:
         return LevelProbabilities(None, {}, MISSING if levels else NO_LEVELS)
@@ -73,6 +76,16 @@ def level_probabilities(
     if any(level not in by_level and spelled.startswith(written) for spelled, level in levels.items()):
         return LevelProbabilities(None, {}, MAYBE_SPLIT)
     return LevelProbabilities(by_level[answered], by_level)
+
+
+def class_probabilities(reply: object) -> list[float]:
+    """The probabilities of a classifier's classes in a raw reply, in the order of the classes; empty where it has none.
+
+    Numbers that do not add up to 1 are none (labels that may all hold, or no activation).
+    """
+    probabilities = [number for row in _list(reply, "data")[:1] for number in _list(row, "probs")]
+    is_one = len(probabilities) > 1 and all(isinstance(number, int | float) and number >= 0 for number in probabilities)
+    return probabilities if is_one and abs(sum(probabilities) - 1) < 0.01 else []
 
 
 def _tokens(reply: object) -> Iterator[tuple[dict[str, Any], list[Any]]]:

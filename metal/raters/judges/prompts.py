@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from metal.data.languages import name_in
 from metal.data.records import Criterion, Scale
@@ -25,6 +25,7 @@ from metal.raters.judges.templates import PAIRS, Template, check_slots
 
 _SLOT = re.compile("\ue000(source|references|output|first|second)\ue001")
 _CODE_BYTES = 5
+ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 _Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
 _VARIABLES = (
     "It may use language, criterion (label, question, simple, detailed), levels, values, best, source, references, "
@@ -58,6 +59,7 @@ class Prompt:
     language: str = ""
     by_language: Mapping[str, Prompt] = field(default_factory=dict)
     examples: Mapping[str, Sequence[RatedExample]] = field(default_factory=dict)
+    answer_tokens: ClassVar[int] = ANSWER_TOKENS
     _frames: dict[tuple[str, str, bool, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -53,6 +53,8 @@ class Provider:
     maker             whose models it calls, for prices and families; empty: the provider's own name
     names_maker       whether the maker stands in the name instead: langchain:anthropic:claude-sonnet-4
     probabilities     parameters that ask for the probabilities of the likeliest tokens (empty: it does not give them)
+    direct            whether its models get the texts without a prompt, and give a score
+    classes           whether what they give may be probabilities of classes
     through           providers that it calls in turn: a model is named THIS:PROVIDER:MODEL
     settings          (MODEL, place) -> settings of that model unless judges.toml says otherwise; raises DataError
                       about `place` where MODEL cannot be a model's name
@@ -75,6 +77,8 @@ class Provider:
     maker: str = ""
     names_maker: bool = False
     probabilities: Mapping[str, Any] = field(default_factory=dict)
+    direct: bool = False
+    classes: bool = False
     through: tuple[str, ...] = ()
     settings: Callable[[str, str], Mapping[str, Any]] = lambda model, place: {}
 
@@ -225,6 +229,18 @@ OPENAI_COMPATIBLE = replace(
     url_variable="OPENAI_COMPATIBLE_BASE_URL",
     needs_url=True,
 )
+VLLM_CLASSIFY = replace(
+    OPENAI_COMPATIBLE,
+    form="vllm-classify:MODEL",
+    summary="a classifier on vLLM",
+    open_client=imported("vllm_heads:open_client"),
+    open_batch_client=None,
+    probabilities={},
+    direct=True,
+    classes=True,
+)
+VLLM_SCORE = replace(VLLM_CLASSIFY, form="vllm-score:MODEL", summary="a cross-encoder on vLLM", classes=False)
+VLLM_REWARD = replace(VLLM_SCORE, form="vllm-reward:MODEL", summary="a reward model on vLLM")
 GEMINI = Provider(
     "gemini:MODEL",
     "Gemini by API key",

@@ -76,9 +76,11 @@ def _azure(model: Model, shared: dict[str, Any]) -> openai.AsyncOpenAI:
 class OpenAILike:
     """A connection to one model."""
 
-    def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient, model: Model) -> None:
+    def __init__(
+        self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient, model: Model, path: str = "/chat/completions"
+    ) -> None:
         self._client, self._model, self._whose = client, model, whose(model, client)
-        self._sender = Sender(openai, client, http, "/chat/completions")
+        self._sender = Sender(openai, client, http, path)
 
     async def close(self) -> None:
         await self._client.close()
@@ -89,10 +91,14 @@ class OpenAILike:
 
     async def post(self, body: dict[str, Any], seconds: float) -> Reply:
         """One request with this body and its whole reply, within that time. Raises CallFailed."""
+        return read_body(await self.content(body, seconds))
+
+    async def content(self, body: dict[str, Any], seconds: float) -> bytes:
+        """What comes back, as it came. Raises CallFailed."""
         response = await self._sender.response(body, seconds)
         if response.is_error:
             raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
-        return read_body(response.content)
+        return response.content
 
 
 def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
@@ -160,8 +166,8 @@ def read_body(body: bytes) -> Reply:
         one_line_json(body),
         str(content.get("model") or ""),
         str(content.get("system_fingerprint") or ""),
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
+        token_count(usage.get("prompt_tokens")),
+        token_count(usage.get("completion_tokens")),
     )
 
 
@@ -173,5 +179,6 @@ def _text(content: object) -> str:
     return ""
 
 
-def _count(value: object) -> int | None:
+def token_count(value: object) -> int | None:
+    """A number of tokens as a provider gives it; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,100 @@
+"""Score heads on vLLM: classifiers (/classify), cross-encoders (/score) and reward models (/pooling).
+
+They are sent texts, not a prompt: a classifier the output, a cross-encoder source and output, a reward model both as a
+conversation. One number is the score; of several classes, the likeliest is the level in its place, and their
+probabilities give the rating's confidence and expected score.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
+from metal.raters.judges.models import Model, url_of
+from metal.raters.judges.probabilities import class_probabilities
+from metal.raters.judges.providers.failures import as_object, one_line_json, read_json
+from metal.raters.judges.providers.openai_like import OpenAILike, connect, token_count
+
+
+def _output(texts: Mapping[str, str]) -> dict[str, Any]:
+    return {"input": texts["output"]}
+
+
+def _pair(texts: Mapping[str, str]) -> dict[str, Any]:
+    return {"text_1": texts["source"], "text_2": texts["output"]}
+
+
+def _conversation(texts: Mapping[str, str]) -> dict[str, Any]:
+    roles = {"user": "source", "assistant": "output"}
+    return {"messages": [{"role": role, "content": texts[part]} for role, part in roles.items()]}
+
+
+# The part of a provider's name -> where its models are asked, and the texts as they are sent.
+HEADS: dict[str, tuple[str, Callable[[Mapping[str, str]], dict[str, Any]]]] = {
+    "vllm-classify": ("/classify", _output),
+    "vllm-score": ("/score", _pair),
+    "vllm-reward": ("/pooling", _conversation),
+}
+
+
+def open_client(model: Model) -> ScoreHead:
+    """A client for vllm-classify:, vllm-score: and vllm-reward: models."""
+    return ScoreHead(model)
+
+
+class ScoreHead(OpenAILike):
+    """A connection to one model; the address may end in /v1, as that of its chat would."""
+
+    def __init__(self, model: Model) -> None:
+        path, self._sent = HEADS[model.provider]
+        here = replace(model, base_url=url_of(model).rstrip("/").removesuffix("/v1"))
+        super().__init__(*connect(here), here, path)
+
+    async def ask(self, ask: ModelRequest) -> Reply:
+        """One call. Raises CallFailed, for the whole judge where what it gives is no score on the criterion."""
+        texts = json.loads(ask.message.user)
+        if "input" not in (sent := self._sent(texts)) and not texts["source"].strip():
+            raise CallFailed(calls.NO_SOURCE)
+        body = await self.content({"model": self._model.model, **sent, **ask.parameters}, ask.timeout)
+        return self._read(body, ask.schema["properties"]["score"].get("enum", ()))
+
+    def _read(self, body: bytes, levels: Sequence[float]) -> Reply:
+        content = read_json(body, calls.NOT_A_REPLY)
+        data = content.get("data")
+        row = as_object(data[0] if isinstance(data, list) and data else None)
+        numbers = _numbers(row.get("probs", row.get("score", row.get("data"))))
+        if not numbers:
+            raise CallFailed(calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace"))
+        if fault := _fault(numbers, class_probabilities(content), levels):
+            raise CallFailed(calls.UNFIT, f"{self._model.name} {fault}")
+        score = levels[numbers.index(max(numbers))] if levels else numbers[0]
+        usage = as_object(content.get("usage"))
+        return Reply(
+            json.dumps({"score": score}),
+            raw=one_line_json(body),
+            model=str(content.get("model") or ""),
+            tokens_in=token_count(usage.get("prompt_tokens")),
+            tokens_out=token_count(usage.get("completion_tokens")),
+        )
+
+
+def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[float]) -> str:
+    """Why these numbers are no score on a criterion with these levels; empty where they are one."""
+    if len(numbers) != max(1, len(levels)):
+        given = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
+        return (
+            f"gives {given}, and the criterion has {len(levels) or 'no'} levels; they have to be as many, in one order"
+        )
+    return "gives its classes no probabilities: these add up to 1" if levels and not classes else ""
+
+
+def _numbers(given: Any) -> list[float]:
+    """One number, a list of them, or one for each token, of which the last speaks of the whole text."""
+    while isinstance(given, list) and given and isinstance(given[-1], list):
+        given = given[-1]
+    numbers = given if isinstance(given, list) else [given]
+    return numbers if all(type(number) in (int, float) for number in numbers) else []

@@ -1,0 +1,251 @@
+"""Classifiers, cross-encoders and reward models on a local server that speaks as vLLM does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.dataset import Dataset
+from metal.errors import UsageError
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import CallFailed, ModelRequest, answer_schema
+from metal.raters.judges.functions import direct_prompt
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers import open_client
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.usefixtures("openai_environment"),
+]
+Json = dict[str, Any]
+QUALITIES = [(item * 7) % 10 / 10 for item in range(30)]  # of the outputs, which their texts say
+
+
+class HeadServer(ThreadingHTTPServer):
+    """`answer(path, body)` gives the first row of the data; None is a 404, as of a model without that head."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: Callable[[str, Json], Json | None]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer, self.bodies = answer, list[tuple[str, Json]]()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: HeadServer
+    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", 1 << 16, True
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.bodies.append((self.path, body))
+        row = self.server.answer(self.path, body)
+        usage = {"prompt_tokens": 12, "total_tokens": 12, "completion_tokens": 0, "prompt_tokens_details": None}
+        reply = {"id": "x", "object": "list", "created": 1, "model": body["model"], "data": [row], "usage": usage}
+        content = json.dumps(reply if row else {"detail": "Not Found"}).encode()
+        self.send_response(200 if row else 404)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Callable[[str, Json], Json | None]], HeadServer]]:
+    servers: list[HeadServer] = []
+
+    def begin(answer: Callable[[str, Json], Json | None]) -> HeadServer:
+        servers.append(HeadServer(answer))
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
+        return servers[-1]
+
+    yield begin
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def rated(measure: str) -> Dataset:
+    """Outputs that three people rate from 0 to 2 by their quality."""
+    scores = [min(2, int(3 * quality)) for quality in QUALITIES]
+    rows = [
+        {"source": f"s{item}", "output": f"o{item}", "generator": "g", "language": "en", "criterion": "quality"}
+        | {"rater": f"A{person}", "score": score if (item + person) % 9 else 1}
+        | {"text": f"quality {QUALITIES[item]}", "source_text": f"question {item}"}
+        for item, score in enumerate(scores)
+        for person in range(3)
+    ]
+    return metal.read(pd.DataFrame(rows), measures={"quality": measure})
+
+
+def quality_in(text: str) -> float:
+    return float(text.removeprefix("quality "))
+
+
+def classes(path: str, body: Json) -> Json | None:
+    """The text's class has .6, the others share the rest."""
+    place = min(2, int(3 * quality_in(body["input"])))
+    return {
+        "index": 0,
+        "label": f"LABEL_{place}",
+        "num_classes": 3,
+        "probs": [0.2 + 0.4 * (at == place) for at in range(3)],
+    }
+
+
+def test_a_classifiers_classes_are_the_levels(serve: Any, tmp_path: Path) -> None:
+    """The likeliest is the score; their probabilities give its confidence and the mean of the levels."""
+    server, data = serve(classes), rated("ordinal")
+    run = metal.judge(data, "vllm-classify:c", base_url=server.url, out=tmp_path / "run")
+    assert "note: the classes of vllm-classify:c are taken for 0, 1, 2, in this order" in run.job.warnings[0]
+    path, body = server.bodies[0]
+    assert path == "/classify"
+    assert body == {"model": "c", "input": body["input"]}  # the text, no prompt, no temperature
+    ratings = run.ratings.set_index("output")
+    assert set(ratings["rater"]) == {"vllm-classify:c"}
+    for item, quality in enumerate(QUALITIES):
+        level, row = min(2, int(3 * quality)), ratings.loc[f"o{item}"]
+        assert row["score"] == level
+        assert row["confidence"] == pytest.approx(0.6)
+        assert row["expected"] == pytest.approx(0.2 * 3 + 0.4 * level)
+    statistics = run.outcome.statistics["vllm-classify:c"]
+    assert (statistics.tokens_in, statistics.tokens_out) == (360, 0)
+    turned = metal.judge(data, "vllm-classify:c", base_url=server.url, flip="quality", out=tmp_path / "turned").ratings
+    assert (turned["score"].to_numpy() == 2 - run.ratings["score"].to_numpy()).all()
+    assert turned["expected"].to_numpy() == pytest.approx(2 - run.ratings["expected"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("judge", "path", "sent"),
+    [
+        ("vllm-score:m", "/score", {"text_1": "question 3", "text_2": "quality 0.1"}),
+        (
+            "vllm-reward:m",
+            "/pooling",
+            {
+                "messages": [
+                    {"role": "user", "content": "question 3"},
+                    {"role": "assistant", "content": "quality 0.1"},
+                ]
+            },
+        ),
+    ],
+)
+def test_a_number_is_a_score_on_a_criterion_without_levels(
+    serve: Any, tmp_path: Path, judge: str, path: str, sent: Json
+) -> None:
+    def answer(at: str, body: Json) -> Json:
+        if at == "/score":
+            return {"index": 0, "object": "score", "score": quality_in(body["text_2"])}
+        reward = 8 * quality_in(body["messages"][1]["content"]) - 4
+        return {"index": 0, "object": "pooling", "data": [[0.0], [reward]]}  # a number for each token
+
+    server = serve(answer)
+    run = metal.judge(rated("interval"), judge, base_url=server.url, out=tmp_path / "run")
+    assert (path, {"model": "m"} | sent) in server.bodies
+    scores = run.ratings.set_index("output")["score"]
+    wanted = [quality if path == "/score" else 8 * quality - 4 for quality in QUALITIES]
+    assert scores[[f"o{item}" for item in range(30)]].tolist() == pytest.approx(wanted)
+    audit = metal.audit(rated("interval"), run, resamples=100)  # a continuous verdict
+    [verdict] = audit.tables["verdicts"].to_dict("records")
+    assert (verdict["verdict"], verdict["items"]) == ("informative", 30)
+    assert verdict["above_constant"] == pytest.approx(0.806768, abs=1e-6)  # whatever the unit
+
+
+@pytest.mark.parametrize(
+    ("judge", "measure", "words"),
+    [
+        ("vllm-score:m", "ordinal", "gives a number, and quality has levels"),
+        ("vllm-classify:m,openai:gpt-4o", "ordinal", "get no prompt; give them a run of their own"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_sent(judge: str, measure: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        metal.judge(rated(measure), judge, base_url="http://127.0.0.1:9/v1", dry_run=True)
+
+
+def test_a_head_gives_one_score_an_output() -> None:
+    with pytest.raises(UsageError, match="say on which criterion it is, with `criteria`"):
+        metal.judge("datasets/demo", "vllm-classify:m", base_url="http://127.0.0.1:9", dry_run=True)
+    with pytest.raises(UsageError, match="leave out `together`"):
+        metal.judge(rated("ordinal"), "vllm-classify:m", base_url="http://127.0.0.1:9", together=True, dry_run=True)
+    with pytest.raises(UsageError, match="gives scores, it writes nothing"):
+        metal.generate("datasets/demo", "vllm-reward:m", base_url="http://127.0.0.1:9", dry_run=True)
+    with pytest.raises(UsageError, match="where is it"):
+        metal.judge(rated("ordinal"), "vllm-classify:m", dry_run=True)
+
+
+def asked(server: HeadServer, provider: str, measure: str, source: str = "question") -> calls.Reply:
+    """What one call comes to."""
+    criterion = rated(measure).criteria["quality"]
+    message = direct_prompt([criterion]).write("quality", "en", source, "quality 0.1")
+    model = Model(f"{provider}:m", provider, "m", base_url=server.url.removesuffix("/v1"), parameters={})
+
+    async def ask() -> calls.Reply:
+        client = open_client(model)
+        try:
+            return await client.ask(ModelRequest(message, answer_schema(criterion.scale), {}, "none", 5.0))
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("provider", "measure", "row", "kind", "words"),
+    [
+        ("vllm-classify", "ordinal", {"probs": [0.5, 0.5]}, calls.UNFIT, "2 classes, and the criterion has 3 levels"),
+        ("vllm-classify", "ordinal", {"probs": [0.5]}, calls.UNFIT, "gives one number, and the criterion has 3 levels"),
+        ("vllm-classify", "interval", {"probs": [0.5, 0.5]}, calls.UNFIT, "2 classes, and the criterion has no levels"),
+        ("vllm-classify", "ordinal", {"probs": [0.9, 0.8, 0.1]}, calls.UNFIT, "no probabilities"),
+        ("vllm-classify", "ordinal", {"probs": [2.0, -1.5, 0.5]}, calls.UNFIT, "no probabilities"),
+        ("vllm-classify", "ordinal", {"probs": ["a", "b", "c"]}, calls.NOT_A_REPLY, "no score"),
+        ("vllm-score", "interval", {"score": None}, calls.NOT_A_REPLY, "no score"),
+        ("vllm-reward", "interval", {"data": []}, calls.NOT_A_REPLY, "no score"),
+        ("vllm-reward", "interval", None, calls.UNKNOWN_MODEL, "404"),
+    ],
+)  # fmt: skip
+def test_what_is_no_score_on_the_criterion_is_none(
+    serve: Any, provider: str, measure: str, row: Json | None, kind: str, words: str
+) -> None:
+    with pytest.raises(CallFailed, match=words) as failed:
+        asked(serve(lambda path, body: row), provider, measure)
+    assert failed.value.kind == kind
+
+
+def test_a_small_question(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(lambda path, body: {"score": 0.5} if path == "/score" else {"probs": [0.1, 0.2, 0.7]})
+    tried = [metal.judges_test(f"vllm-{head}:m", base_url=server.url).rating for head in ("score", "classify")]
+    assert [rating.score for rating in tried] == [0.5, 2]
+    assert tried[1].confidence == 0.7
+
+
+def test_a_number_alone_and_a_source_without_text(serve: Any) -> None:
+    server = serve(lambda path, body: {"probs": [0.25]} if path == "/classify" else {"score": [0.5]})
+    assert asked(server, "vllm-classify", "interval").text == '{"score": 0.25}'
+    assert asked(server, "vllm-score", "interval").text == '{"score": 0.5}'  # in a list, as older servers had it
+    with pytest.raises(CallFailed, match=calls.NO_SOURCE):
+        asked(server, "vllm-score", "interval", source=" ")
+    assert len(server.bodies) == 2, "nothing is sent"
+
+
+def test_a_head_that_does_not_fit_stops_in_one_line(serve: Any, tmp_path: Path) -> None:
+    server = serve(lambda path, body: {"probs": [0.5, 0.5]})
+    run = metal.judge(rated("ordinal"), "vllm-classify:m", base_url=server.url, concurrency=1, out=tmp_path / "run")
+    why = "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many, in one order"
+    assert run.outcome.stopped == {"vllm-classify:m": f"no score on this criterion: {why}"}
+    assert len(server.bodies) == 1
