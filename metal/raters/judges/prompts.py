@@ -100,7 +100,8 @@ class Prompt:
         content: list[Any] = [self.template.system, self.template.user, rubric]
         content += ["bare"] if self.template.bare else []
         content += [self.template.reason] if self.template.reason != "after" else []
-        content += [self.template.variables(rubric)] if self.template.roles else []
+        if self.template.roles or self.template.languages:
+            content.append(self.template.variables(rubric, self.rubrics[criterion].released))
         if self.template.together:
             content += [[rubric_variables(each) for each in self.rubrics.values()]]
         content += [[language, self._shown_examples(criterion, language)] for language in sorted(self.examples)]
@@ -126,7 +127,9 @@ class Prompt:
         return Message(_filled(system, texts), _filled(user, texts))
 
     def _fenced(self, slot: str, code: str, text: str) -> str:
-        return text if self.template.bare else fence(self.template.fenced(slot), code, text)
+        if self.template.bare:
+            return text.strip() if self.template.languages else text
+        return fence(self.template.fenced(slot), code, text)
 
     def frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> str:
         """Everything in a message except its texts: the same frame and texts always give the same message."""
@@ -134,26 +137,34 @@ class Prompt:
         message = self.write(criterion, language, source, *self.template.slots, references=references)
         return f"{message.system}\0{message.user}"
 
+    def _called(self, language: str) -> str:
+        """A language's name, as the template has it or in the language of the template."""
+        named = self.template.languages.get(language.partition("-")[0].upper())
+        return named or name_in(language, self.template.language or "en")
+
     def _frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> _Frame:
         """The messages with their slots, rendered once."""
         key = (criterion, language, has_source, has_references)
         if key in self._frames:
             return self._frames[key]
-        asked = [rubric_variables(self.rubrics[name]) for name in self.asked_with(criterion)]
-        asked = [each | self.template.variables(each) | {"key": in_reply(each["criterion"]["name"])} for each in asked]
+        asked = []
+        for name in self.asked_with(criterion):
+            each = rubric_variables(self.rubrics[name])
+            asked.append(each | self.template.variables(each, self.rubrics[name].released) | {"key": in_reply(name)})
         replies = ", ".join(f"{each['key']}: {each.get('reply')}" for each in asked)
         values = asked[0] | ({"reply": f"{{{replies}}}"} if self.template.together else {})
         values |= {
             "criteria": asked,
             "together": self.template.together,
-            "language": name_in(language, self.template.language or "en") if language else "",
+            "language": self._called(language) if language else "",
             "has_source": has_source,
             "best": _best(self.rubrics[criterion].criterion),
             "references": "\ue000references\ue001" if has_references else "",
             **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
         try:
-            system, user = (_SLOT.split(part.render(values).strip()) for part in self._compiled)
+            texts = [part.render(values) for part in self._compiled]
+            system, user = (_SLOT.split(text if self.template.languages else text.strip()) for text in texts)
         except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
         check_slots(self.template, (*system[1::2], *user[1::2]))

@@ -7,6 +7,7 @@ thorough description; and for each level a `definition` and `reasons` to give it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ class Rubric:
     """A criterion with its texts. flipped: the rubric's scale runs the other way round than the dataset's.
 
     reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED. compared: whether its
-    levels compare the output with a reference.
+    levels compare the output with a reference. released: METAL's released files, as its prompts show them.
     """
 
     criterion: Criterion
@@ -44,6 +45,7 @@ class Rubric:
     flipped: bool = False
     reviewed: str = ""
     compared: bool = False
+    released: Mapping[str, str] = field(default_factory=dict)
 
     def score(self, judged: float) -> float:
         """A judge's score on the dataset's scale: turned round where the rubric is flipped."""
@@ -233,7 +235,13 @@ def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
             brief = _read_released(simple, criterion) if simple.is_file() else Rubric(criterion)
             full = _read_released(detailed, criterion) if detailed.is_file() else Rubric(criterion)
             named = full if detailed.is_file() else brief
-            return Rubric(named.criterion, brief.simple, full.simple, full.levels)
+            files = {SIMPLE: simple, DETAILED: detailed}
+            shown = {
+                kind: json.dumps([read_json(path, "")], indent=4, ensure_ascii=False)
+                for kind, path in files.items()
+                if path.is_file()
+            }
+            return Rubric(named.criterion, brief.simple, full.simple, full.levels, released=shown)
     return None
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from metal.data.files import read_toml
 from metal.errors import DataError, UnknownName, check_known
+from metal.raters.judges.released import released_prompt
 from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE
 
 JUDGE, PAIRS = "judge", "pairs"  # the folders of prompts for one output and for two
@@ -41,7 +42,7 @@ class Template:
     roles: of a frame (frames/judge.toml), the words of a task; description: which of a criterion it shows, SIMPLE,
     DETAILED, or "" for the better one there is. bare: whether texts stand without marker lines, and no schema is forced
     on answers, for models that were trained so. together: whether one call asks for all criteria, so that a reply has
-    an object for each.
+    an object for each. languages: how METAL's released prompts call them; what those say is kept to the blank.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Template:
     references: bool = False
     description: str = ""
     bare: bool = False
+    languages: Mapping[str, str] = field(default_factory=dict)
     together: bool = False
 
     @property
@@ -96,8 +98,10 @@ class Template:
         role = self.roles["source" if slot == "source" else "output"].upper()
         return role + (_FENCED[slot][-2:] if slot in _PAIR else "")
 
-    def variables(self, rubric: Mapping[str, Any]) -> dict[str, Any]:
-        """What a frame may use beside the variables of a rubric."""
+    def variables(self, rubric: Mapping[str, Any], released: Mapping[str, str]) -> dict[str, Any]:
+        """What a frame, or a released prompt, may use beside the variables of a rubric. released: as of a rubric."""
+        if self.languages:
+            return {"metric": released.get(self.description) or _metric(rubric, self.description)}
         if not self.roles:
             return {}
         letters = " or ".join(json.dumps(level["letter"]) for level in rubric["levels"])
@@ -123,17 +127,31 @@ def load_template(name: str, folders: Sequence[Path], language: str = "", pairs:
     Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task, `simple` or `detailed`
     with references, all criteria in one call, the reason first, or no reason (NAME-reference, NAME-together,
     NAME-reason-first, NAME-no-reason).
+    Before those of a folder, `simple` and `detailed` are those of a release of METAL's, where the folder is one.
     Raises UnknownName, or DataError for a file that is not a template.
     """
     endings = [f".{language}", ""] if language else [""]
     kind = PAIRS if pairs else JUDGE
-    for path in (folder / kind / f"{name}{ending}.toml" for ending in endings for folder in folders):
-        if path.is_file():
+    for ending, folder in ((ending, folder) for ending in endings for folder in folders):
+        plain = name in (SIMPLE, DETAILED) and not (ending or pairs)
+        if plain and (released := released_prompt(folder)):
+            system, user, languages, path = released
+            return Template(name, system, user, path, description=name, bare=True, languages=languages)
+        if (path := folder / kind / f"{name}{ending}.toml").is_file():
             return _read_template(name, path, pairs)
     if made := _of_frame(name, folders, kind):
         return made
     remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
     raise UnknownName("prompt", name, template_names(folders, kind), remedy)
+
+
+def _metric(rubric: Mapping[str, Any], description: str) -> str:
+    """A criterion that a release does not have, as it writes those that it has."""
+    texts = rubric["criterion"]
+    words = " ".join(filter(None, (texts["question"], texts[description] or texts[SIMPLE])))
+    scoring = {level["value"]: level["label"] for level in rubric["levels"]} or rubric["values"]
+    metric = {"name": texts["name"], "description": words, "scoring": scoring}
+    return json.dumps([metric], indent=4, ensure_ascii=False)
 
 
 def variant(name: str, *, references: bool = False, together: bool = False) -> str:
