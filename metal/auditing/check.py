@@ -100,22 +100,22 @@ class Finding:
 def lint(dataset: Dataset) -> list[Finding]:
     """All findings, the most serious kinds first."""
     dataset = one_item_per_pair(dataset)
-    table = dataset.ratings.drop(columns="comment")
+    table, counts = dataset.ratings.drop(columns="comment"), score_counts(dataset)
     # When a judge is asked once more, equal answers are what is hoped for.
     repeats = [name for name, rater in dataset.raters.items() if "repeats" in rater.about]
     findings = (
         *_never_meet(table),
         *_identical_raters(table[~table["rater"].isin(repeats)]),
         *_identical_generators(table),
-        *_one_label(table),
-        *_only_machines(dataset),
-        *_other_scale(table),
-        *_far_levels(table),
+        *_one_label(counts),
+        *_only_machines(dataset, counts),
+        *_other_scale(counts),
+        *_far_levels(counts),
         *_alike_names(dataset),
         *_own_sources(dataset),
         *_places_in_lists(dataset),
         *_opposite_criteria(dataset, table),
-        *_few_items(table),
+        *_few_items(counts),
         *_unanswered(table),
         *_unrated(dataset),
         *_model_versions(dataset),
@@ -195,14 +195,18 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
                 yield names[first], names[first + 1 + second], len(shared)
 
 
-def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
+def score_counts(dataset: Dataset) -> pd.DataFrame:
+    """How often each rater gives each score: language, criterion, rater, score, count, kind; no row without a score."""
+    by = ["language", "criterion", "rater", "score"]
+    counts: Any = dataset.ratings.groupby(by, observed=True).size().rename("count").reset_index()
+    return counts.assign(kind=counts["rater"].map(lambda rater: dataset.raters[rater].kind))
+
+
+def _one_label(counts: pd.DataFrame) -> Iterator[Finding]:
     """Raters who give one answer to everything."""
-    answered = table[table["score"].notna()]
-    if answered.empty:
-        return
-    grouped: Any = answered.groupby(["rater", "criterion", "language"], observed=True)["score"]
-    by_rater = grouped.agg(["min", "max", "size"])
-    by_cell = by_rater.groupby(["criterion", "language"], observed=True).agg({"min": "min", "max": "max"})
+    ends = {"min": ("score", "min"), "max": ("score", "max"), "size": ("count", "sum")}
+    by_rater = counts.groupby(["rater", "criterion", "language"], observed=True).agg(**ends)
+    by_cell = counts.groupby(["criterion", "language"], observed=True).agg(**ends)
     constant = by_rater[(by_rater["min"] == by_rater["max"]) & (by_rater["size"] >= MIN_RATINGS)]
     for (rater, criterion, language), row in constant.iterrows():
         others = by_cell.loc[(criterion, language)]
@@ -213,16 +217,15 @@ def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
         )
 
 
-def _only_machines(dataset: Dataset) -> Iterator[Finding]:
+def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
     """Labels that judges use, but no person does."""
-    table = dataset.ratings[dataset.ratings["score"].notna()]
-    for (criterion,), rows in _groups(table, ["criterion"]):
+    for (criterion,), rows in _groups(counts, ["criterion"]):
         levels = dataset.criteria[criterion].scale.levels
         human = rows["kind"] == "human"
         if not levels or not human.any() or human.all():
             continue
-        machine = rows.loc[~human & (rows["kind"] != "metric"), "score"]
-        extra: Any = machine[~machine.isin(rows.loc[human, "score"].unique())].value_counts().sort_index()
+        machine = rows[~human & (rows["kind"] != "metric") & ~rows["score"].isin(rows.loc[human, "score"])]
+        extra: Any = machine.groupby("score")["count"].sum()
         labels = {level.value: level.label for level in levels}
         for value, count in extra.items():
             yield Finding(
@@ -231,17 +234,18 @@ def _only_machines(dataset: Dataset) -> Iterator[Finding]:
             )
 
 
-def _other_scale(table: pd.DataFrame) -> Iterator[Finding]:
+def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
     """Criteria on which most of what one kind of rater says lies beyond twice all that the other ever says."""
-    answered = table[table["score"].notna() & table["kind"].isin(["human", "llm"])]
-    for (criterion,), rows in _groups(answered, ["criterion"]):
-        by_kind = rows.groupby("kind", observed=True)["score"].agg(["min", "median", "max", "count"]).sort_values("max")
-        if len(by_kind) == 2 and by_kind["min"].min() >= 0 and by_kind["count"].min() >= FEW_ITEMS:
-            low, high = (by_kind.iloc[at] for at in (0, 1))
-            if high["max"] > 1.9 * low["max"] > 0 and high["median"] > low["max"]:
-                whose = {"human": "people's scores go", "llm": "judges' scores go"}
-                scores = [f"{whose[str(at.name)]} from {at['min']:g} to {at['max']:g}" for at in (high, low)]
-                yield Finding("other-scale", f"{criterion}: {', '.join(scores)}; are these two scales?")
+    for (criterion,), rows in _groups(counts[counts["kind"].isin(["human", "llm"])], ["criterion"]):
+        kinds = sorted(_groups(rows, ["kind"]), key=lambda kind: float(kind[1]["score"].max()))
+        if len(kinds) < 2 or rows["score"].min() < 0 or min(of["count"].sum() for _, of in kinds) < FEW_ITEMS:
+            continue
+        (_, low), (_, high) = kinds
+        beyond = high["count"][high["score"] > low["score"].max()].sum() > high["count"].sum() / 2
+        if beyond and high["score"].max() > 1.9 * low["score"].max() > 0:
+            whose = {"human": "people's scores go", "llm": "judges' scores go"}
+            scores = [f"{whose[kind]} from {of['score'].min():g} to {of['score'].max():g}" for (kind,), of in kinds[::-1]]
+            yield Finding("other-scale", f"{criterion}: {', '.join(scores)}; are these two scales?")
 
 
 @dataclass(frozen=True)
@@ -258,11 +262,11 @@ class FarScores:
         return f"{self.criterion}: {listed} among scores from {self.rest[0]:g} to {self.rest[1]:g}"
 
 
-def far_scores(table: pd.DataFrame) -> Iterator[FarScores]:
+def far_scores(counts: pd.DataFrame) -> Iterator[FarScores]:
     """Scores far from all others, and the only negative one: typing errors, or codes for no answer (-1, -999)."""
-    answered = table[table["score"].notna() & (table["kind"] != "metric")]
-    for (criterion,), rows in _groups(answered, ["criterion"]):
-        values, counts = np.unique(rows["score"].to_numpy(), return_counts=True)
+    for (criterion,), rows in _groups(counts[counts["kind"] != "metric"], ["criterion"]):
+        times = rows.groupby("score")["count"].sum()
+        values = times.index.to_numpy()
         kept = np.ones(len(values), dtype=bool)
         while kept.sum() > 2:
             first, second, *_, last_but_one, last = np.flatnonzero(kept)[[0, 1, -2, -1]]
@@ -274,12 +278,12 @@ def far_scores(table: pd.DataFrame) -> Iterator[FarScores]:
             else:
                 break
         if not kept.all():
-            far = {float(values[at]): int(counts[at]) for at in np.flatnonzero(~kept)}
+            far = {float(value): int(count) for value, count in times[~kept].items()}
             yield FarScores(criterion, far, (values[kept][0], values[kept][-1]))
 
 
-def _far_levels(table: pd.DataFrame) -> Iterator[Finding]:
-    for far in far_scores(table):
+def _far_levels(counts: pd.DataFrame) -> Iterator[Finding]:
+    for far in far_scores(counts):
         remedy = "a typing error, or a code for no answer (`metal.read(..., missing=...)`)?"
         yield Finding("far-levels", f"{far.line}; {remedy}")
 
@@ -346,12 +350,12 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
             )
 
 
-def _few_items(table: pd.DataFrame) -> Iterator[Finding]:
+def _few_items(counts: pd.DataFrame) -> Iterator[Finding]:
     """People who rated so few outputs that figures about them are noise."""
-    human = table[(table["kind"] == "human") & table["score"].notna()]
-    counts: Any = human.groupby(["language", "criterion", "rater"], observed=True).size()
-    for (language, rater), sizes in counts.groupby(level=["language", "rater"], observed=True):
-        if sizes.max() < FEW_ITEMS and counts.xs(language, level="language").max() >= FEW_ITEMS:
+    human = counts[counts["kind"] == "human"]
+    items: Any = human.groupby(["language", "criterion", "rater"], observed=True)["count"].sum()
+    for (language, rater), sizes in items.groupby(level=["language", "rater"], observed=True):
+        if sizes.max() < FEW_ITEMS and items.xs(language, level="language").max() >= FEW_ITEMS:
             yield Finding("few-items", f"{language}: {rater} rated only {int(sizes.max())} outputs of a criterion")
 
 

@@ -57,13 +57,14 @@ def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterat
     """A row for each judge and language with justifications, all criteria together."""
     by_judge: dict[tuple[str, str], list[Reason]] = {}
     answered, written = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    has_text = (dataset.ratings["comment"].str.strip() != "").to_numpy(dtype=bool)
     for cell in audited:
         for judge in cell.judges:
             if cell.criterion.name in dataset.raters[judge].about.get("flipped", ()):
                 continue  # it was told other numbers than these
             key = cell.language, judge
             answered[key] += int((cell.by_judge(judge) >= 0).sum())
-            reasons, count = _reasons(dataset, cell, judge)
+            reasons, count = _reasons(dataset, has_text, cell, judge)
             by_judge.setdefault(key, []).extend(reasons)
             written[key] += count
     for key in sorted(by_judge):
@@ -78,15 +79,13 @@ def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
     return list(kept[:: max(-(-len(kept) // MOST), 1)])
 
 
-def _reasons(dataset: Dataset, cell: AuditCell, judge: str) -> tuple[list[Reason], int]:
-    """Some of the judge's justifications in a cell, and how many there are."""
+def _reasons(dataset: Dataset, has_text: Codes, cell: AuditCell, judge: str) -> tuple[list[Reason], int]:
+    """Some of the judge's justifications in a cell, and how many there are. has_text: which ratings have one."""
     scores = cell.scores([judge])[:, 0]
     items = np.flatnonzero(~np.isnan(scores))
     rows = cell.rows[cell.matrix.places[items, cell.matrix.raters.index(judge)]]
-    comments = dataset.ratings["comment"].iloc[rows].str.strip()
-    written = (comments != "").to_numpy(dtype=bool)
-    items = items[written]
-    texts = dict(zip(items.tolist(), comments[written], strict=True))
+    items, rows = items[has_text[rows]], rows[has_text[rows]]
+    texts = dict(zip(items.tolist(), dataset.ratings["comment"].iloc[rows].str.strip(), strict=True))
     truth, ends = cell.values_of(cell.truth), cell.criterion.scale.ends
     span = ends[1] - ends[0] if ends else 1.0
     leans = (scores - (scores[items].mean() if len(items) else 0.0)) / span

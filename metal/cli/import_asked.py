@@ -190,12 +190,11 @@ def _kinds(dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, An
 
 def _missing(dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Scores that may stand for no answer: those far from the others, and 0 where scales mostly begin with 1."""
-    from metal.auditing.check import far_scores
+    from metal.auditing.check import far_scores, score_counts
     from metal.data.tables.cells import zero_may_be_no_answer
 
-    doubts = {
-        far.criterion: (far.line, {f"{value:.15g}" for value in far.counts}) for far in far_scores(dataset.ratings)
-    }
+    far_from_others = far_scores(score_counts(dataset))
+    doubts = {far.criterion: (far.line, {f"{value:.15g}" for value in far.counts}) for far in far_from_others}
     scales = {**options.get("levels", {}), **options.get("ranges", {})}
     for name, criterion in dataset.criteria.items():
         if zero_may_be_no_answer(criterion.scale) and not _told(name, scales):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from metal.errors import Undefined
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.permutation import draw_flips
 from metal.stats.significance import t_cdf, t_quantile
 
@@ -170,10 +170,9 @@ class RatedItems:
             *(np.ones(len(means)), means, means**2, self.judge, self.judge * means, self.judge**2),
             *(np.nansum(residuals**2, axis=1), 1 / answered),
         )
-        keys, cluster = np.unique(np.stack([self.language, self.source]), axis=1, return_inverse=True)
-        of_source = (np.bincount(cluster.ravel(), column, keys.shape[1]) for column in columns)
-        totals: Numbers = np.stack(list(of_source), axis=1).astype(np.float64)
-        return totals, np.asarray(keys[0])
+        first, cluster = distinct(self.language * (int(self.source.max(initial=0)) + 1) + self.source)
+        totals: Numbers = np.stack([np.bincount(cluster, column, len(first)) for column in columns], axis=1)
+        return totals.astype(np.float64), self.language[first]
 
     @cached_property
     def _people(self) -> tuple[Numbers, Numbers, Numbers]:
