@@ -244,7 +244,9 @@ def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
         beyond = high["count"][high["score"] > low["score"].max()].sum() > high["count"].sum() / 2
         if beyond and high["score"].max() > 1.9 * low["score"].max() > 0:
             whose = {"human": "people's scores go", "llm": "judges' scores go"}
-            scores = [f"{whose[kind]} from {of['score'].min():g} to {of['score'].max():g}" for (kind,), of in kinds[::-1]]
+            scores = [
+                f"{whose[kind]} from {of['score'].min():g} to {of['score'].max():g}" for (kind,), of in kinds[::-1]
+            ]
             yield Finding("other-scale", f"{criterion}: {', '.join(scores)}; are these two scales?")
 
 

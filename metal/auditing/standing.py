@@ -23,7 +23,7 @@ from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
 from metal.stats.intervals import few_sources, interval_of_sums
 from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
-from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, balanced_agreement, careless, class_features
+from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, Seats, balanced_agreement, careless
 
 MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
 P = 0.95  # of a one-sided limit
@@ -210,10 +210,10 @@ class Standing:
     @cached_property
     def recalls(self) -> Numbers:
         """(patterns, sums, levels) WEIGHT, JUDGE and PERSON of each class, added up over the people."""
-        votes = class_counts(self.people, self.cell.levels)
+        beside = Seats(self.people, self.answers, self.cell.values, False)
         sums = np.zeros((len(self.answers), 3, self.cell.levels))
         for seat in self.seats:
-            sums += class_features(self.people, seat, self.answers, self.cell.values, False, votes)
+            sums += beside.features(seat)
         return sums
 
     @cached_property

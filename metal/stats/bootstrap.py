@@ -66,27 +66,22 @@ class SourceDraws:
         features = features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
         if len(self.source) > _FEW_ITEMS:
             return self._by_source @ features
-        occurs, source, pattern = self._cells
+        every = features[self.patterns.which]
         sums = np.empty((self.sources, features.shape[1]), dtype=features.dtype)
-        for j, column in enumerate((occurs[:, None] * features[pattern]).T):
-            sums[:, j] = np.bincount(source, weights=column, minlength=self.sources)
+        for j, column in enumerate(every.T):
+            sums[:, j] = np.bincount(self.source, weights=column, minlength=self.sources)
         return sums
 
     @cached_property
-    def _cells(self) -> tuple[Codes, Codes, Codes]:
-        """Where a source has items of a pattern: how many, the source, the pattern."""
-        patterns = max(len(self.patterns.rows), 1)
-        cells, counts = np.unique(self.source.astype(np.int64) * patterns + self.patterns.which, return_counts=True)
-        return counts, cells // patterns, cells % patterns
-
-    @cached_property
     def _by_source(self) -> csr_matrix:
-        """(sources, patterns) how many items of each pattern a source has."""
+        """(sources, patterns) the items of each source, a 1 each; they add up where a pattern occurs again."""
         from scipy.sparse import csr_matrix
 
+        small = np.uint16 if self.sources <= np.iinfo(np.uint16).max else np.int64  # which sorts by digits
+        order = np.argsort(self.source.astype(small), kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(self.source, minlength=self.sources)))
         ones = np.ones(len(self.source), dtype=np.int32)
-        shape = self.sources, len(self.patterns.rows)
-        return csr_matrix((ones, (self.source, self.patterns.which)), shape=shape)
+        return csr_matrix((ones, self.patterns.which[order], starts), (self.sources, len(self.patterns.rows)))
 
 
 @dataclass(frozen=True)

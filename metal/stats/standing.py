@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,25 +57,49 @@ def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
     return np.asarray(modal / np.maximum(modal.sum(axis=1, keepdims=True), 1))
 
 
-def class_features(people: Codes, person: int, judge: Codes, values: Numbers, ordered: bool, votes: Codes) -> Numbers:
-    """(patterns, sums, levels) what a pattern adds to a person's sums: WEIGHT, JUDGE, PERSON and, if ordered, the rest.
+@dataclass(frozen=True)
+class Seats:
+    """A judge on the chair of each person: what the patterns of ratings add to the sums of the classes.
 
-    judge: (patterns,) codes, negative without an answer, as for people.
+    people: (patterns, people); judge: (patterns,) codes, negative without an answer; values: (levels,) what each level
+    stands for; ordered: whether partly right answers are added up, too.
     """
-    own = people[:, person]
-    weight = others_labels(people, person, votes) * ((own >= 0) & (judge >= 0))[:, None]
-    right = [_right(answers, values, exact=True) for answers in (judge, own)]
+
+    people: Codes
+    judge: Codes
+    values: Numbers
+    ordered: bool
+
+    @cached_property
+    def votes(self) -> Codes:
+        """(patterns, levels) how many people gave each."""
+        return class_counts(self.people, len(self.values))
+
+    @cached_property
+    def _judge_right(self) -> list[Numbers]:
+        return [table[self.judge] for table in _tables(self.values, self.ordered)]
+
+    def features(self, seat: int) -> Numbers:
+        """(patterns, sums, levels) what a pattern adds to a person's sums: WEIGHT, JUDGE, PERSON; if ordered, more."""
+        own = self.people[:, seat]
+        weight = others_labels(self.people, seat, self.votes) * ((own >= 0) & (self.judge >= 0))[:, None]
+        sums = np.empty((len(own), 5 if self.ordered else 3, len(self.values)))
+        sums[:, WEIGHT] = weight
+        for place, table in enumerate(_tables(self.values, self.ordered)):
+            np.multiply(weight, self._judge_right[place], out=sums[:, JUDGE + 2 * place])
+            np.multiply(weight, table[own], out=sums[:, PERSON + 2 * place])
+        return sums
+
+
+def _tables(values: Numbers, ordered: bool) -> list[Numbers]:
+    """(levels + 1, levels) how right each answer is where a class is true, exactly and, if ordered, partly.
+
+    The last row is of no answer.
+    """
+    tables = [np.eye(len(values))]
     if ordered:
-        right += [_right(answers, values, exact=False) for answers in (judge, own)]
-    return np.stack([weight, *(weight * share for share in right)], axis=1)
-
-
-def _right(answers: Codes, values: Numbers, *, exact: bool) -> Numbers:
-    """(patterns, levels) how right an answer is where a class is true."""
-    if exact:
-        return np.asarray(answers[:, None] == np.arange(len(values)), dtype=np.float64)
-    far = np.abs(values[np.maximum(answers, 0)][:, None] - values[None, :])
-    return np.asarray(1 - far / (values.max() - values.min()))
+        tables.append(1 - np.abs(values[:, None] - values[None, :]) / (values.max() - values.min()))
+    return [np.vstack([table, np.zeros(len(values))]) for table in tables]
 
 
 def balanced_agreement(
@@ -85,15 +110,14 @@ def balanced_agreement(
     people: (patterns, people); judge: (patterns,); values: (levels,) what each level stands for. seats: the people
     beside whom the judge stands.
     """
-    votes, every = class_counts(people, len(values)), np.arange(len(values))
+    beside = Seats(people, judge, values, ordered)
     units: list[Numbers] = []  # (1 + resamples, sums - 1) each
     counting: list[Codes] = []  # (levels,) each: which classes count
     rest: Any = 0.0
     size = max(1, _CHUNK // len(values))
     for start in range(0, len(seats), size):
         chunk = seats[start : start + size]
-        features = [class_features(people, seat, judge, values, ordered, votes) for seat in chunk]
-        observed, resamples = draw(np.stack(features, axis=1))
+        observed, resamples = draw(np.stack([beside.features(seat) for seat in chunk], axis=1))
         sums = np.concatenate([observed[None], resamples])  # (1 + resamples, people, sums, levels)
         enough = observed[:, WEIGHT] >= LEAST_WEIGHT
         alone = enough.sum(axis=1) >= 2
@@ -108,17 +132,17 @@ def balanced_agreement(
     if not units:
         return None
     means = mean_of_defined(units)
-    constant, near_constant = (
-        float(np.mean([_right(every, values, exact=exact)[:, classes].mean(axis=1).max() for classes in counting]))
-        for exact in (True, not ordered)
-    )
+    constants = [
+        float(np.mean([table[:, classes].mean(axis=1).max() for classes in counting]))
+        for table in _tables(values, ordered)
+    ]
     return Balanced(
         judge=means[:, 0],
         person=means[:, 1],
         near_judge=means[:, 2] if ordered else None,
         near_person=means[:, 3] if ordered else None,
-        constant=constant,
-        near_constant=near_constant,
+        constant=constants[0],
+        near_constant=constants[-1],
     )
 
 
@@ -137,11 +161,11 @@ def careless(people: Codes, values: Numbers, draw: Draw, upper: Callable[[Number
     the worse half. upper: the one-sided 99% limit, from the value as observed and in each resample. Nobody of fewer
     than three people.
     """
-    votes, nobody = class_counts(people, len(values)), np.zeros(len(people), dtype=np.int64)
+    alone = Seats(people, np.zeros(len(people), dtype=np.int64), values, False)
     seats: list[int] = []
     sums: list[Numbers] = []
     for seat in range(people.shape[1]):
-        features = class_features(people, seat, nobody, values, False, votes)[:, [WEIGHT, PERSON]]
+        features = alone.features(seat)[:, [WEIGHT, PERSON]]
         untied = features * (features[:, :1].max(axis=2, keepdims=True) == 1)
         observed, resamples = draw(np.concatenate([features[:, :1], untied], axis=1))
         if (observed[0] >= LEAST_WEIGHT).sum() >= 2:

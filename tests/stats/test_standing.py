@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metal.stats.patterns import class_counts
-from metal.stats.standing import balanced_agreement, careless, class_features, others_labels
+from metal.stats.standing import Seats, balanced_agreement, careless, others_labels
 
 PEOPLE = np.array([[0, 0, 1], [1, 0, 1], [1, 1, -1]])
 
@@ -29,7 +29,7 @@ def test_the_others_labels_by_hand() -> None:
 
 def test_features_leave_out_who_did_not_answer() -> None:
     judge = np.array([0, -1, 1])
-    features = class_features(PEOPLE, 2, judge, np.arange(2.0), False, class_counts(PEOPLE, 2))
+    features = Seats(PEOPLE, judge, np.arange(2.0), False).features(2)
     assert features[:, 0].tolist() == [[1, 0], [0, 0], [0, 0]]  # no answer of the judge; no rating of the person
     assert features[0, 1].tolist() == [1, 0]  # the judge is right
     assert features[0, 2].tolist() == [0, 0]  # the person is not

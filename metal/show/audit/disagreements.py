@@ -33,8 +33,9 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     table = run.disagreement_table
     order = _in_turn(table, seed)
     order = order[: _at_most(table, order, room)]
+    record_of = dict(zip(order.tolist(), table.take(pa.array(order)).to_pylist(), strict=True))
     while True:
-        records = table.take(pa.array(np.sort(order))).to_pylist()
+        records = [record_of[row] for row in np.sort(order).tolist()]
         packed = blob(_payload(run, records) | {"csv": csv, "cells": cells})
         if len(packed) <= room or not len(order):
             return Payload(packed, frozenset(csv), len(table) - len(order))
