@@ -31,6 +31,7 @@ LEAST = 30  # reasons to learn from, and to measure on
 COLUMNS = 64  # that words are hashed into
 BEGINS = 300  # characters that tell the language
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_NUMBER = regex.compile(r"\d+(?:[.,]\d+)?")
 # The commonest words of English that no other language in Latin script has as many of.
 ENGLISH = frozenset(_WORD.findall("the of and to is it that for as with was on are by this be not but from has or"))
 SHARE_OF_ENGLISH = 0.15  # of the words, from which on a text is English
@@ -178,8 +179,9 @@ def level_named(text: str, scale: Scale) -> float | None:
     """The level that a text gives as its verdict, read as a reply is; None where it names none."""
     if scale.compares:
         return None  # first and second are places, which the other order exchanges
-    labels = {word for level in scale.levels for word in _words(level.label)}
-    if not (any(map(str.isdigit, text)) or not {*forms.NUMBER_WORDS, *labels}.isdisjoint(_words(text))):
+    words = {word for level in scale.levels for word in _words(level.label)} | set(forms.NUMBER_WORDS)
+    numbers = {float(number.replace(",", ".")) for number in _NUMBER.findall(text)}
+    if words.isdisjoint(_words(text)) and not any(map(scale.allows, numbers)):
         return None  # most texts; the reader takes a while
     given = [each for each in evidence_in(text, scale, None) if each.rank >= forms.TIED and not each.borrowed]
     valid = [each for each in given if each.score is not None and scale.allows(each.score)]
