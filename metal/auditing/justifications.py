@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -42,10 +43,10 @@ PREDICTED = ("predicts_score", "predicts_error")
 
 @dataclass(frozen=True)
 class Reason:
-    """A justification. score: its rating's; lean: that less the judge's mean on the criterion, as a share of the range;
-    wrong: whether people say otherwise, NaN where they say nothing. output: what it is about."""
+    """A justification. row: of its rating. score: that rating's; lean: that less the judge's mean on the criterion, as
+    a share of the range; wrong: whether people say otherwise, NaN where they say nothing. output: what it is about."""
 
-    text: str
+    row: int
     score: float
     lean: float
     wrong: float
@@ -68,9 +69,16 @@ def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterat
             reasons, count = _reasons(dataset, has_text, cell, judge)
             by_judge.setdefault(key, []).extend(reasons)
             written[key] += count
-    for key in sorted(by_judge):
-        if reasons := _some(by_judge[key], [not math.isnan(reason.wrong) for reason in by_judge[key]]):
-            yield _row(dataset, *key, reasons) | {"answered": answered[key], "reasons": written[key]}
+    read = {
+        key: _some(by_judge[key], [not math.isnan(reason.wrong) for reason in by_judge[key]])
+        for key in sorted(by_judge)
+    }
+    rows = [reason.row for reasons in read.values() for reason in reasons]
+    texts = iter(dataset.ratings["comment"].iloc[rows].str.strip().tolist())  # at once: a part costs as much as all
+    for key, reasons in read.items():
+        if reasons:
+            shares = _row(dataset, *key, reasons, list(islice(texts, len(reasons))))
+            yield shares | {"answered": answered[key], "reasons": written[key]}
 
 
 def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
@@ -86,14 +94,14 @@ def _reasons(dataset: Dataset, has_text: Codes, cell: AuditCell, judge: str) -> 
     items = np.flatnonzero(~np.isnan(scores))
     rows = cell.rows[cell.matrix.places[items, cell.matrix.raters.index(judge)]]
     items, rows = items[has_text[rows]], rows[has_text[rows]]
-    texts = dict(zip(items.tolist(), dataset.ratings["comment"].iloc[rows].str.strip(), strict=True))
+    row_of = dict(zip(items.tolist(), rows.tolist(), strict=True))
     truth, ends = cell.values_of(cell.truth), cell.criterion.scale.ends
     span = ends[1] - ends[0] if ends else 1.0
     leans = (scores - (scores[items].mean() if len(items) else 0.0)) / span
     wrong = np.where(np.isnan(truth), np.nan, truth != scores)
     reasons = [
         Reason(
-            str(texts[item]),
+            row_of[item],
             float(scores[item]),
             float(leans[item]),
             float(wrong[item]),
@@ -106,12 +114,14 @@ def _reasons(dataset: Dataset, has_text: Codes, cell: AuditCell, judge: str) -> 
     return reasons, len(items)
 
 
-def _row(dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason]) -> dict[str, Any]:
+def _row(
+    dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason], texts: Sequence[str]
+) -> dict[str, Any]:
     sources = np.unique([reason.source for reason in reasons], return_inverse=True)[1]
-    spoken = [language_of(reason.text, language) for reason in reasons]
-    named = [level_named(reason.text, reason.scale) for reason in reasons]
-    quoted = [quotes(reason.text, dataset, reason.output) for reason in reasons]
-    openings = Counter(" ".join(_words(reason.text)[:OPENING]) for reason in reasons)
+    spoken = [language_of(text, language) for text in texts]
+    named = [level_named(text, reason.scale) for text, reason in zip(texts, reasons, strict=True)]
+    quoted = [quotes(text, dataset, reason.output) for text, reason in zip(texts, reasons, strict=True)]
+    openings = Counter(" ".join(_words(text)[:OPENING]) for text in texts)
     opening, times = openings.most_common(1)[0]
     own = sides(language)[1].split("-")[0] == "en"
     row: dict[str, Any] = {"language": language, "judge": judge, "read": len(reasons)}
@@ -134,7 +144,7 @@ def _row(dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason])
         row |= {name: float(totals.sum() / counts.sum()), f"{name}_low": low, f"{name}_high": high}
     row |= {"named": sum(level is not None for level in named), "quotes": sum(spans for _, spans in quoted)}
     row |= {"opening": opening, "opening_share": times / len(reasons)}
-    words = hashed([reason.text for reason in reasons])
+    words = hashed(texts)
     for name in PREDICTED:
         target = np.array([reason.lean if name == "predicts_score" else reason.wrong for reason in reasons])
         figures, why = _predicted(words, target, sources)

@@ -138,7 +138,7 @@ def _classes_of_outputs(
 def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict[str, Any]]:
     names = [level.shown for level in criterion.scale.levels]
     languages = [ALL, *sorted(labelled["language"].unique())]
-    listed = [ALL, *sorted({quality for quality in labelled["quality"] if quality}, key=_quality_order)]
+    listed = [ALL, *sorted(filter(None, labelled["quality"].unique()), key=_quality_order)]
     for language in languages:
         for quality in listed:
             group = labelled[

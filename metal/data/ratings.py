@@ -280,7 +280,7 @@ def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.
     """The names in a categorical column, in string order, and the position of each row's name among them."""
     codes = column.cat.codes.to_numpy()
     used = np.flatnonzero(np.bincount(codes))
-    names = [str(name) for name in column.cat.categories[used]]
+    names: list[str] = column.cat.categories[used].tolist()
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.zeros(len(column.cat.categories), dtype=np.int64)
     rank[used[order]] = np.arange(len(names))
