@@ -198,15 +198,16 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
 def score_counts(dataset: Dataset) -> pd.DataFrame:
     """How often each rater gives each score: language, criterion, rater, score, count, kind; no row without a score."""
     by = ["language", "criterion", "rater", "score"]
-    counts: Any = dataset.ratings.groupby(by, observed=True).size().rename("count").reset_index()
-    return counts.assign(kind=counts["rater"].map(lambda rater: dataset.raters[rater].kind))
+    counts: pd.DataFrame = dataset.ratings.groupby(by, observed=True).size().rename("count").reset_index()
+    kinds = {name: rater.kind for name, rater in dataset.raters.items()}
+    return counts.assign(kind=counts["rater"].astype(object).map(kinds))
 
 
 def _one_label(counts: pd.DataFrame) -> Iterator[Finding]:
     """Raters who give one answer to everything."""
     ends = {"min": ("score", "min"), "max": ("score", "max"), "size": ("count", "sum")}
-    by_rater = counts.groupby(["rater", "criterion", "language"], observed=True).agg(**ends)
-    by_cell = counts.groupby(["criterion", "language"], observed=True).agg(**ends)
+    by_rater: Any = counts.groupby(["rater", "criterion", "language"], observed=True).agg(**ends)
+    by_cell: Any = counts.groupby(["criterion", "language"], observed=True).agg(**ends)
     constant = by_rater[(by_rater["min"] == by_rater["max"]) & (by_rater["size"] >= MIN_RATINGS)]
     for (rater, criterion, language), row in constant.iterrows():
         others = by_cell.loc[(criterion, language)]
@@ -267,7 +268,7 @@ class FarScores:
 def far_scores(counts: pd.DataFrame) -> Iterator[FarScores]:
     """Scores far from all others, and the only negative one: typing errors, or codes for no answer (-1, -999)."""
     for (criterion,), rows in _groups(counts[counts["kind"] != "metric"], ["criterion"]):
-        times = rows.groupby("score")["count"].sum()
+        times: Any = rows.groupby("score")["count"].sum()
         values = times.index.to_numpy()
         kept = np.ones(len(values), dtype=bool)
         while kept.sum() > 2:
