@@ -44,10 +44,12 @@ class _Pair:
     """
 
     def __init__(self, cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap) -> None:
-        codes = np.column_stack([cell.truth, cell.by_judge(first), cell.by_judge(second)])
-        answered = (codes >= 0).all(axis=1)
+        given = cell.truth, cell.by_judge(first), cell.by_judge(second)
+        answered = np.all([codes >= 0 for codes in given], axis=0)
         self.first, self.second, self.levels = first, second, cell.levels
-        self.drawn = Resampled(codes[answered], cell.matrix.sources[answered], bootstrap, cell.rated)
+        self.drawn = Resampled(
+            np.column_stack([codes[answered] for codes in given]), cell.matrix.sources[answered], bootstrap, cell.rated
+        )
         truth, *answers = self.drawn.rows.T
         self.sides = [(truth, of_judge) for of_judge in answers]
 
