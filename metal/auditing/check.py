@@ -226,13 +226,11 @@ def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
         if not levels or not human.any() or human.all():
             continue
         machine = rows[~human & (rows["kind"] != "metric") & ~rows["score"].isin(rows.loc[human, "score"])]
-        extra: Any = machine.groupby("score")["count"].sum()
         labels = {level.value: level.label for level in levels}
-        for value, count in extra.items():
-            yield Finding(
-                "label-of-machines-only",
-                f"{criterion}: judges say {labels[float(value)]!r} {plural(count, 'time')}, no person ever does",
-            )
+        for (value,), extra in _groups(machine, ["score"]):
+            times = plural(int(extra["count"].sum()), "time")
+            message = f"{criterion}: judges say {labels[value]!r} {times}, no person ever does"
+            yield Finding("label-of-machines-only", message)
 
 
 def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
@@ -294,14 +292,8 @@ def _far_levels(counts: pd.DataFrame) -> Iterator[Finding]:
 def _alike_names(dataset: Dataset) -> Iterator[Finding]:
     """Names that differ only in case, blanks or Unicode form, and may be one."""
     generators = {output.generator for output in dataset.outputs.values()}
-    kinds = (
-        ("rater", dataset.raters),
-        ("generator", generators),
-        ("source", dataset.sources),
-        ("output", dataset.outputs),
-        ("criterion", dataset.criteria),
-    )
-    for what, names in kinds:
+    kinds = {"rater": dataset.raters, "generator": generators, "source": dataset.sources, "output": dataset.outputs}
+    for what, names in {**kinds, "criterion": dataset.criteria}.items():
         by_plain: dict[str, list[str]] = {}
         for given in names:
             plain = " ".join(unicodedata.normalize("NFKC", given).casefold().split())
