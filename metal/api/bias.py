@@ -5,7 +5,6 @@ what is missing to say so.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,14 +86,21 @@ def bias_language(
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the parts done and the parts in all.
 
-    Returns the tables `language_bias`, `conditions` and `severity`, plots and the page. Nothing is written before
-    `save`. Raises UsageError where there are fewer than two languages.
+    Where the gap could be people's, the table `anchors` says how many contents that all panels rate would tell.
+
+    Returns the tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page. Nothing is written
+    before `save`. Raises UsageError where there are fewer than two languages.
     """
+    import pandas as pd
+
     from metal import __version__
     from metal.api.bias_result import LanguageBias
     from metal.auditing.settings import AuditSettings
+    from metal.data.dataset import people_named
     from metal.data.text import signature_line
-    from metal.fairness.language_bias import language_bias
+    from metal.fairness.conditions import pivot_of
+    from metal.fairness.language_bias import BESIDE, language_bias
+    from metal.planning.anchors import ANCHORS, HALF_WIDTH, anchor_contents, anchor_rows
 
     inputs = load(data, ratings)
     dataset = inputs.dataset
@@ -102,12 +108,18 @@ def bias_language(
         judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference
     )
     bias = language_bias(dataset, settings, pivot=pivot, falls=names(falls), progress=progress or no_progress)
+    needed = []
+    if (bias.tables["language_bias"]["by"] == BESIDE).any():
+        codes = settings.languages or dataset.languages
+        people, shared = people_named(dataset, reference), len(anchor_contents(dataset, codes))
+        needed = [*anchor_rows(dataset, people, codes, pivot_of(dataset, codes, pivot), HALF_WIDTH, shared)]
+    tables = {**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))}
     asked = {"pivot": pivot, "falls": ",".join(names(falls)), "reference": reference}
     about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
     signed = signature_line({"metal": __version__, **about})
     took_part = sorted(set(bias.tables["language_bias"]["judge"]))
     manifest = inputs.manifest("bias language", dataset, asked, took_part, signed).to_dict()
-    return LanguageBias(dataset.card.name, manifest, dataset.criteria, dataset.raters, bias.tables, bias.warnings)
+    return LanguageBias(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, bias.warnings)
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,20 +181,14 @@ def bias_plan(
     from metal.building.translating import texts_to_translate, with_translations
     from metal.data.dataset import save_dataset
     from metal.fairness.condition_plan import condition_plans
+    from metal.fairness.conditions import pivot_of
 
     inputs = load(data, ratings)
     dataset = inputs.dataset
     codes = names(languages) or dataset.languages
     for code in codes:
         check_language(code, "`languages`")
-    if not pivot:
-        pivot = (
-            "en"
-            if "en" in dataset.languages
-            else Counter(o.language for o in dataset.outputs.values()).most_common(1)[0][0]
-        )
-    if pivot not in dataset.languages:
-        raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(dataset.languages)}")
+    pivot = pivot_of(dataset, dataset.languages, pivot)
     written = ""
     if translations is not None:
         if out is None:

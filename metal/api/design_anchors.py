@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +69,7 @@ def design_anchors(
     from metal.building.store import DRAWN as FILE
     from metal.building.store import FOLDER, note_drawn, read_drawn
     from metal.data.dataset import dataset_to_change, people_named
+    from metal.fairness.conditions import pivot_of
     from metal.planning.anchors import ANCHORS, anchor_contents, anchor_rows, draw_anchors
 
     folder = Path(data)
@@ -83,20 +83,22 @@ def design_anchors(
         codes = tuple(names(languages) or dataset.languages)
         if len(codes) < 2:
             raise UsageError("anchors need two languages or more")
-        largest = Counter(output.language for output in dataset.outputs.values() if output.language in codes)
-        pivot = pivot or ("en" if "en" in codes else largest.most_common(1)[0][0])
-        if pivot not in codes:
-            raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(codes)}")
+        pivot = pivot_of(dataset, codes, pivot)
         shared = anchor_contents(dataset, codes)
+        if not shared:
+            raise UsageError(
+                f"no content has an output in each of {', '.join(codes)}: name the column that is equal for "
+                "translations of each other (`content`), or see `metal.bias_plan`, which has them translated"
+            )
         human = any(rater.kind == "human" for rater in dataset.raters.values())
         people = people_named(dataset, reference) if human or reference else ()
-        needed = pd.DataFrame(anchor_rows(dataset, people, codes, pivot, half_width), columns=list(ANCHORS))
-        needed["there"] = len(shared)
+        rows = anchor_rows(dataset, people, codes, pivot, half_width, len(shared))
+        needed = pd.DataFrame(rows, columns=list(ANCHORS))
         most = needed["contents"].max()
         if not contents and pd.isna(most):
             raise UsageError("no pilot says how far people disagree, so give `contents`, for instance 30")
         number = contents or int(most)
-        records, rows = draw_anchors(dataset, shared, number, judge, seed)
+        records, groups = draw_anchors(dataset, shared, number, judge, seed)
         lost = len({*read_drawn(folder)} - {record["source"] for record in records})
         if lost and not force:
             raise UsageError(
@@ -108,4 +110,4 @@ def design_anchors(
     warnings = (
         [f"{number:,} contents are needed, and {len(shared):,} are in every language: all are drawn"] if few else []
     )
-    return Anchors(needed, pd.DataFrame(rows), folder / FOLDER / FILE, tuple(warnings))
+    return Anchors(needed, pd.DataFrame(groups), folder / FOLDER / FILE, tuple(warnings))

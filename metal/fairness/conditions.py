@@ -6,14 +6,17 @@ A condition is how an output was made from another (`of`), or the language of th
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from metal.auditing.scored_outputs import ScoredOutputs, says
+from metal.data.dataset import Dataset
 from metal.data.languages import language_name, sides
 from metal.data.records import SWAPPED, Output, Rater
+from metal.errors import UsageError
 from metal.stats.intervals import wilson
 from metal.stats.leniency import Shifts, mean_shift
 from metal.stats.patterns import Codes, Numbers
@@ -33,6 +36,17 @@ CONDITIONS = (
     *("expected", "noticed", "noticed_low", "noticed_high", "collateral", "collateral_low", "collateral_high"),
 )
 Z = 1.959964
+
+
+def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str:
+    """The language that others are compared with or made from: as asked, else English, else that of most outputs.
+
+    Raises UsageError for one that is none of the languages.
+    """
+    if pivot and pivot not in languages:
+        raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
+    largest = Counter(output.language for output in dataset.outputs.values() if output.language in languages)
+    return pivot or ("en" if "en" in languages else largest.most_common(1)[0][0])
 
 
 def flips(

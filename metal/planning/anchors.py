@@ -16,7 +16,6 @@ import numpy as np
 from metal.auditing.scored_outputs import ScoredOutputs, scored_outputs
 from metal.data.dataset import Dataset
 from metal.data.records import Source
-from metal.errors import UsageError
 from metal.genie.leaderboard.output_scores import sources_chosen
 from metal.planning.drawing import mean_shares, score_groups, shared_out
 from metal.stats.leniency import LEAST, RatedItems
@@ -24,16 +23,17 @@ from metal.stats.patterns import Numbers
 from metal.stats.significance import t_quantile
 
 MOST = 100_000  # contents
+HALF_WIDTH = 0.05  # of the scale
 SAME, NOISE = "the same contents", "people's noise"
 ANCHORS = ("language", "criterion", "sd", "sd_from", "contents", "rated", "there", "undefined")
 
 
 def anchor_rows(
-    dataset: Dataset, people: Sequence[str], languages: Sequence[str], pivot: str, half_width: float
+    dataset: Dataset, people: Sequence[str], languages: Sequence[str], pivot: str, half_width: float, shared: int
 ) -> Iterator[dict[str, Any]]:
     """A row for each language but the pivot and each criterion whose scale has ends (ANCHORS): the contents for which
     the 95% interval of the difference of its people's severity from the pivot's is no wider than half_width, a share
-    of the scale, either side; rated: that both have rated already.
+    of the scale, either side; rated: that both have rated already; shared: how many exist in every language (`there`).
     """
     for criterion in dataset.criteria.values():
         ends = criterion.scale.ends
@@ -51,7 +51,7 @@ def anchor_rows(
             same = len(differences) >= LEAST
             sd = float(differences.std(ddof=1)) if same else math.sqrt(noises[place] + noises[at])
             row = {"language": language, "criterion": criterion.name, "sd": sd, "sd_from": SAME if same else NOISE}
-            row |= {"rated": len(differences), "contents": math.nan, "undefined": ""}
+            row |= {"rated": len(differences), "contents": math.nan, "there": shared, "undefined": ""}
             if math.isnan(sd):
                 silent = language if math.isnan(noises[place]) else pivot
                 why = f"contents: in {silent} fewer than {LEAST} outputs were rated by two people; rate some as a pilot"
@@ -97,26 +97,17 @@ def _needed(sd: float, half: float) -> int:
 
 
 def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, list[Source]]:
-    """The contents that have an output that can be handed out in each of the languages: their sources there.
-
-    Raises UsageError where there are none.
-    """
+    """The contents that have an output that can be handed out in each of the languages: their sources there."""
     of: dict[str, dict[str, list[Source]]] = {}
     handed_out = {output.source for output in dataset.outputs.values() if output.chosen and not output.of}
     for name in sorted(handed_out):
         source = dataset.sources[name]
         of.setdefault(source.content or name, {}).setdefault(source.language, []).append(source)
-    contents = {
+    return {
         content: [source for language in languages for source in sources[language]]
         for content, sources in of.items()
         if {*languages} <= {*sources}
     }
-    if not contents:
-        raise UsageError(
-            f"no content has an output in each of {', '.join(languages)}: name the column that is equal for "
-            "translations of each other (`content`), or see `metal.bias_plan`, which has them translated"
-        )
-    return contents
 
 
 def draw_anchors(

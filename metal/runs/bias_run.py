@@ -10,6 +10,7 @@ from metal.data.text import count, figure, interval, known, name, p_value, perce
 from metal.fairness.conditions import CHANGES, CONDITIONS
 from metal.fairness.language_bias import LANGUAGE_BIAS, PARALLEL
 from metal.fairness.severity import SEVERITY
+from metal.planning.anchors import ANCHORS
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
@@ -74,12 +75,22 @@ DESCRIBED: Tables = {
         ),
         SEVERITY,
     ),
+    "anchors": with_the_rest(
+        (
+            *HEAD,
+            Column("contents", "contents to rate", count, below=lambda row: row["sd_from"]),
+            Column("rated", "rated by both", count),
+            Column("there", "in every language", count),
+            Column("sd", "spread of a difference", figure),
+        ),
+        ANCHORS,
+    ),
 }
 
 
 @dataclass(frozen=True, repr=False)
 class BiasRun(Run):
-    """How judges treat languages: tables `language_bias`, `conditions` and `severity`."""
+    """How judges treat languages: tables `language_bias`, `conditions`, `severity` and `anchors`."""
 
     command = "bias language"
     described = DESCRIBED

@@ -76,6 +76,25 @@ def test_what_is_drawn_is_every_language_s_and_from_bad_to_good(folder: Path) ->
     assert "metal annotate export" in ran.output
 
 
+def test_a_gap_that_may_be_people_s_says_how_many_anchors_it_takes(tmp_path: Path) -> None:
+    frame = rated(own=80)
+    bias = metal.bias_language(read(frame))
+    (row,) = bias.tables["anchors"].to_dict("records")
+    assert (row["language"], row["sd_from"], row["rated"], row["there"]) == ("hi", "people's noise", 0, 0)
+    apart = [frame[frame["rater"] == f"{code}{person}"]["score"].to_numpy() for code in ("en", "hi") for person in "AB"]
+    noise = sum(np.var(apart[at] - apart[at + 1], ddof=1) / 4 for at in (0, 2))  # of a mean of two people
+    assert row["sd"] == pytest.approx(np.sqrt(noise), rel=0.02)
+    html = (bias.save(tmp_path / "run") / "report.html").read_text(encoding="utf-8")
+    assert f"let every panel rate {row['contents']} contents that exist in each language" in html
+    assert "none is there, so that they have to be translated" in html
+    assert "<span>bias</span> <span>plan</span>" in html
+    there = pd.concat([frame, rated(own=0, anchors=9).assign(score=np.nan)])  # nobody has rated them yet
+    html = metal.bias_language(read(there)).save(tmp_path / "there").joinpath("report.html").read_text(encoding="utf-8")
+    assert "takes most; 9 are there" in html
+    assert "<span>design</span> <span>anchors</span>" in html
+    assert metal.bias_language(read(rated(own=80, anchors=40))).tables["anchors"].empty  # they are rated
+
+
 def test_with_anchors_a_gap_is_the_judge_s_own() -> None:
     """The judge is even; people of Hindi are severer by 1. Beside them it looks lenient, with anchors it does not."""
     table = metal.bias_language(read(rated(own=80))).tables["language_bias"].set_index("language")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
-from metal.data.text import interval, known, listed, percent, plural, signed, within
+from metal.data.text import count, interval, known, listed, percent, plural, signed, within
 from metal.fairness.conditions import CHANGES
 from metal.fairness.language_bias import BESIDE, PEOPLE
 from metal.fairness.language_pairs import BY_PAIRS
@@ -74,12 +74,26 @@ def cards(run: BiasRun) -> Iterator[Remark]:
     if severe := _severe(run):
         yield Remark("People apart from the others", severe)
     if any(row["by"] == BESIDE for row in rows):
-        words = (
-            "To tell the judge from its people, let it rate the same contents in each language (a column `content`), "
-            "or have every panel rate some that all share:"
-        )
-        data = shlex.quote(str(run.data.get("path", "DATASET")))
-        yield Remark("What to do next", words, f"metal design anchors {data}")
+        verb = "design anchors" if any(row["there"] for row in run.records("anchors")) else "bias plan"
+        command = f"metal {verb} {shlex.quote(str(run.data.get('path', 'DATASET')))}"
+        yield Remark("What to do next", f"To tell the judge from its people: {anchors_said(run)}", command)
+
+
+def anchors_said(run: BiasRun) -> str:
+    """How many contents the people of every language should rate, and whether there are any."""
+    rows = run.records("anchors")
+    counted = [row for row in rows if known(row["contents"])]
+    if not counted:
+        return "let every panel rate some contents that exist in each language, or let the judge rate such."
+    most = max(counted, key=lambda row: row["contents"])
+    where = f"{language_name(most['language'])}, {criterion_in_words(run, most['criterion'])}"
+    shared = (
+        f"{count(most['there'])} are there" if most["there"] else "none is there, so that they have to be translated"
+    )
+    return (
+        f"let every panel rate {plural(int(most['contents']), 'content')} that exist in each language ({where} takes "
+        f"most; {shared}), or let the judge rate such."
+    )
 
 
 def _naive(run: BiasRun, rows: Sequence[Row]) -> str:

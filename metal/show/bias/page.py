@@ -14,6 +14,7 @@ from metal.fairness.language_bias import PEOPLE
 from metal.fairness.language_pairs import BY_PAIRS
 from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
+from metal.show.bias.answer import anchors_said
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.parts import across_languages, closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
@@ -141,6 +142,10 @@ def tables(run: BiasRun) -> list[TableView]:
         notes = reasons(run, "severity", severity, "person")
         options: dict[str, Any] = {"heads": 3, "notes": notes, "most": MOST_ROWS}
         shown.append(TableView.of_figures(run, "severity", title, severity, **options))
+    if anchors := run.records("anchors"):
+        title = "How many shared contents would tell the judge from its people"
+        options = {"heads": 2, "notes": (anchors_said(run), *reasons(run, "anchors", anchors, "language"))}
+        shown.append(TableView.of_figures(run, "anchors", title, anchors, **options, most=MOST_ROWS))
     if len(run.tables["conditions"]):
         conditions = run.records("conditions")
         title = "How scores change from the output that another was made from"
