@@ -248,7 +248,8 @@ class Generation:
         identity = replace(model, parameters=parameters_of(model, request)).identity
         asked_of = json.dumps([identity, instruction.schema], sort_keys=True, default=str).encode()
         key = blake2b(asked_of + b"\0" + sent, digest_size=16).hexdigest()
-        return replace(request, key=key, rough_tokens=rough_tokens(len(text), len(sent)))
+        rough = rough_tokens(len(text), len(sent))
+        return replace(request, key=key, rough_tokens=rough, answer_tokens=ANSWER_TOKENS + model.thoughts)
 
 
 def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Output]:

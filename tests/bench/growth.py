@@ -23,7 +23,7 @@ import pandas as pd
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
-from metal.raters.judges.models import Price, listed_price
+from metal.raters.judges.prices import Price, listed_price
 from tests.bench.clock import ROOT, serving
 from tests.bench.scale import Cost, measure
 

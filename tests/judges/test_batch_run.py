@@ -32,8 +32,9 @@ from metal.raters.judges.batch.run import BatchRun
 from metal.raters.judges.call import MOST_BYTES, TIMEOUT, BatchClient, CallFailed
 from metal.raters.judges.engine import EngineOptions, Rules, Session
 from metal.raters.judges.journal import Answered, Journal
-from metal.raters.judges.models import BatchSettings, Model, Price
+from metal.raters.judges.models import BatchSettings, Model
 from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.prices import Price
 from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.secrets import Secrets
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Job, Refusal, drawn, in_turn

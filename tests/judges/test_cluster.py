@@ -26,8 +26,9 @@ from metal.raters.judges.cluster.shards import (
 )
 from metal.raters.judges.engine import EngineOptions, JudgeSetup, Progress, Rules, Session
 from metal.raters.judges.journal import Answered, Journal, Record
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.prices import Price
 from metal.raters.judges.secrets import Secrets
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.judges.test_runner import KEY, QUICK, Outcome, a_model, a_plan, carried_out

@@ -16,7 +16,8 @@ import pytest
 from metal.errors import MetalError, MissingExtra, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import Client, Reply
-from metal.raters.judges.models import family, find_model, listed_price, with_settings
+from metal.raters.judges.models import family, find_model, with_settings
+from metal.raters.judges.prices import listed_price
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import find_provider, open_client
 from tests.cli.runs import KEY

@@ -12,15 +12,14 @@ from metal.errors import DataError, MetalError, UnknownName, UsageError
 from metal.raters.judges.models import (
     BatchSettings,
     Model,
-    Price,
     family,
     find_model,
     judges_files,
-    listed_price,
     named_models,
     with_settings,
     without_secrets,
 )
+from metal.raters.judges.prices import Price, listed_price
 
 VARIABLES = ("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL")
 VARIABLES += ("OPENAI_COMPATIBLE_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
@@ -422,6 +421,26 @@ def test_list_prices(name: str, price: tuple[float, float] | None) -> None:
     result = listed_price(provider, model)
     assert (result and (result.input, result.output)) == price
     assert not result or result.as_of
+
+
+@pytest.mark.parametrize(
+    ("entry", "thoughts"),
+    [
+        ('model = "openai:gpt-4o"', 0),
+        ('model = "openai:o3-2025-04-16"', 500),
+        ('model = "langchain:google_genai:gemini-2.5-pro"', 500),
+        ('model = "gemini:gemini-2.5-flash"\nparameters = { thinking_config = { include_thoughts = false } }', 500),
+        ('model = "gemini:gemini-2.5-flash"\nparameters = { thinking_config = { thinking_budget = 0 } }', 0),
+        ('model = "openai:gpt-5"\nparameters = { reasoning_effort = "minimal" }', 0),
+        ('model = "openai-compatible:grok"\nbase_url = "http://x"\nparameters = { reasoning_effort = "high" }', 500),
+        ('model = "anthropic:claude-sonnet-4-5"', 0),
+        ('model = "anthropic:claude-x"\nparameters = { thinking = { type = "enabled", budget_tokens = 2000 } }', 500),
+        ('model = "anthropic:claude-x"\nparameters = { thinking = { type = "disabled" } }', 0),
+    ],
+)
+def test_what_a_model_will_think_is_part_of_the_estimate(entry: str, thoughts: float, tmp_path: Path) -> None:
+    (tmp_path / "judges.toml").write_text(f"[judges.j]\n{entry}\n", encoding="utf-8")
+    assert named_models([tmp_path / "judges.toml"])["j"].thoughts == thoughts
 
 
 def test_ones_own_price_wins_and_may_be_zero(tmp_path: Path) -> None:

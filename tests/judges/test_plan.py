@@ -18,8 +18,9 @@ from metal.raters.judges.call import VERDICT, CallFailed, Reply
 from metal.raters.judges.collect import CallStatistics, failure_reason, index_journal
 from metal.raters.judges.journal import Attempt, failure_line, rejected_line, reply_line
 from metal.raters.judges.limits import Budget, CostEstimate, TokenEstimator, check_priced, estimates
-from metal.raters.judges.models import Model, Price, find_model
+from metal.raters.judges.models import Model, find_model
 from metal.raters.judges.plan import JudgingPlan, JudgingQuestion, choose_outputs, rater_name
+from metal.raters.judges.prices import Price
 from metal.raters.judges.prompts import ANSWER_TOKENS, Prompt
 from metal.raters.judges.reader import UNPARSABLE
 from metal.raters.judges.rubric import rubrics_for
@@ -204,6 +205,8 @@ def test_estimates_count_what_is_still_to_be_asked() -> None:
     assert estimate.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
     assert estimate.tokens_out == 8 * ANSWER_TOKENS
     assert estimate.cost == pytest.approx((estimate.tokens_in * 2.5 + estimate.tokens_out * 10) / 1e6)
+    (thinking,) = estimates(plan(output("o1"), models=(replace(MODEL, thoughts=500),)), set())
+    assert thinking.tokens_out == 4 * (ANSWER_TOKENS + 500)
     assert estimate.first
     assert estimate.first.key == keys(made)[0]
     answered = {bytes.fromhex(key) for key in keys(made)[:2]}

@@ -97,6 +97,45 @@ def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
     return asyncio.run(once())
 
 
+SAID = '{"score": 1, "justification": ""}'
+CHAT = {"choices": [{"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}]}
+# One reply of 40 tokens after 300 that were thought, as each service counts them.
+THOUGHTFUL = {
+    "openai": CHAT
+    | {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    | {"usage": {"prompt_tokens": 100, "completion_tokens": 340, "total_tokens": 440}},
+    "gemini": {
+        "candidates": [{"content": {"parts": [{"text": SAID}], "role": "model"}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 40, "thoughtsTokenCount": 300},
+    },
+    "anthropic": {
+        "id": "x",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "stop_reason": "end_turn",
+        "content": [{"type": "thinking", "thinking": "", "signature": "x"}, {"type": "text", "text": SAID}],
+        "usage": {"input_tokens": 100, "output_tokens": 340},
+    },
+}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("vertex-endpoint")])
+def test_what_a_model_thought_is_paid(name: str, llm_server: LlmServer) -> None:
+    llm_server.faults = lambda call: Fault("body", text=json.dumps(THOUGHTFUL[call.api]))
+    reply = asked(name, llm_server)
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == (SAID, 100, 340)
+
+
+@pytest.mark.parametrize("name", ["openai-compatible:org/llama", "langchain:openai:gpt-4o", "guidance:openai:gpt-4o"])
+def test_thoughts_that_only_the_total_counts_are_paid_too(name: str, llm_server: LlmServer) -> None:
+    """As xAI counts, and gateways to Gemini."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 40, "total_tokens": 440}
+    llm_server.faults = always(Fault("body", text=json.dumps(THOUGHTFUL["openai"] | {"usage": usage})))
+    reply = asked(name, llm_server)
+    assert (reply.tokens_in, reply.tokens_out) == (100, 340)
+
+
 def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
     with pytest.raises(CallFailed) as result:
         asked(name, server, ask)

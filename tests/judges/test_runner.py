@@ -25,8 +25,9 @@ from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.journal import Answered, Journal, read_answered
 from metal.raters.judges.limits import Pace
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.prices import Price
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_like import read_body
 from metal.raters.judges.runner import LocalRun
@@ -492,6 +493,18 @@ def test_an_end_does_not_wait_for_the_rate_limit(why: str, llm_server: LlmServer
     outcome = session(plan, tmp_path, rules)
     assert outcome.seconds < 3
     assert llm_server.requests <= 2
+
+
+def test_what_may_be_spent_is_spent_on_thoughts_too(llm_server: LlmServer, tmp_path: Path) -> None:
+    """A reply of 40 tokens after 960 that were thought is 1,000 to pay: three dollars are three replies."""
+    reply = {"choices": [{"message": {"content": '{"score": 1}'}, "finish_reason": "stop"}]}
+    usage = {"prompt_tokens": 100, "completion_tokens": 1000, "completion_tokens_details": {"reasoning_tokens": 960}}
+    llm_server.faults = always(Fault("body", text=json.dumps(reply | {"usage": usage})))
+    model = a_model(llm_server, price=Price(0.0, 1000.0), concurrency=8)
+    outcome = session(a_plan(model, count=20), tmp_path, Rules(max_cost=3.0))
+    assert len(outcome.records) == 3
+    assert outcome.run.over_budget
+    assert outcome.tally.cost(model.price) == pytest.approx(3.0)
 
 
 def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(llm_server: LlmServer, tmp_path: Path) -> None:

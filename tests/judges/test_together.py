@@ -18,7 +18,7 @@ from metal.errors import UsageError
 from metal.raters.judges.cluster.shards import read_shards, write_shards
 from metal.raters.judges.examples import RatedExample
 from metal.raters.judges.journal import INCOMPLETE, Answered
-from metal.raters.judges.models import Price
+from metal.raters.judges.prices import Price
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.reader import CUT_OFF, EMPTY, LEFT_OUT, OFF_SCALE, UNPARSABLE, read_part
 from metal.raters.judges.rubric import Rubric, rubrics_for

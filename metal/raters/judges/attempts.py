@@ -18,7 +18,8 @@ from metal.raters.judges.call import CallFailed, Client, ModelRequest, Question,
 from metal.raters.judges.engine import JudgeSetup, Progress
 from metal.raters.judges.journal import ASK_AGAIN, LASTING, Attempt, Record, failure_line, reply_line
 from metal.raters.judges.limits import Pace, TokenEstimator, allowances, book, sleep_until
-from metal.raters.judges.models import LOGPROBS, Model, Price
+from metal.raters.judges.models import LOGPROBS, Model
+from metal.raters.judges.prices import Price
 from metal.raters.judges.probabilities import slim
 
 BUSY_ATTEMPTS = 40

@@ -18,8 +18,9 @@ from metal.data.files import whole_text
 from metal.data.records import Rater, Rating
 from metal.raters.judges.call import VERDICT, Question, RunPlan
 from metal.raters.judges.journal import FAILED, INCOMPLETE, REJECTED, read_line, scan
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import Model
 from metal.raters.judges.plan import NO_TEXT, JudgingPlan, JudgingQuestion, asked_as, rater_name
+from metal.raters.judges.prices import Price
 from metal.raters.judges.prompts import Prompt
 
 FAILED_AS = "failed: "  # prefix of the reason for a call that can still be made again

@@ -29,7 +29,8 @@ from metal.data.languages import check_language
 from metal.data.records import Criterion, Output
 from metal.errors import DataError, UsageError, check_known
 from metal.raters.judges.functions import JudgeFunction
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import Model
+from metal.raters.judges.prices import Price
 from metal.raters.judges.providers import Provider
 
 FAKE = "fake"

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from metal.errors import UsageError
 from metal.raters.judges.call import Question, Reply, RunPlan
 from metal.raters.judges.engine import Progress
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import Model
+from metal.raters.judges.prices import Price
 
 SECONDS_A_CALL = 2.0  # a guess, for the time a run may take
 BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done

@@ -1,4 +1,4 @@
-"""Judge models by name: their settings in judges.toml, their list prices, and models that were shut down.
+"""Judge models by name: their settings in judges.toml, and models that were shut down.
 
 A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or has a name of its own in judges.toml. Which providers there are,
 and how each names its models, is in metal.raters.judges.providers; `metal.judges_list()` shows them.
@@ -10,14 +10,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Dataset
 from metal.data.files import read_toml
 from metal.errors import DataError, UnknownName, UsageError, check_known
-from metal.raters.judges.providers import find_provider, provider_names
+from metal.raters.judges.prices import Price, listed_price, thoughts
+from metal.raters.judges.providers import called, find_provider, provider_names
 
 OTHERS = "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as MODULE:FUNCTION"
 STRUCTURED = ("json_schema", "json_object", "none")
@@ -34,23 +35,6 @@ SHUT_DOWN = {
     r"gemini-(1\.0-)?(pro|ultra)(-vision)?(-latest|-\d+)?": ("Gemini 1.0", "2025-04-09", "vertex:gemini-2.5-pro"),
     r"gemini-1\.5-(pro|flash).*": ("Gemini 1.5", "2025-09-24", "vertex:gemini-2.5-flash"),
 }
-
-
-@dataclass(frozen=True)
-class Price:
-    """US dollars per million tokens. as_of: the date of the price list; empty for the user's own price."""
-
-    input: float
-    output: float
-    as_of: str = ""
-
-    def cost(self, tokens_in: float, tokens_out: float) -> float:
-        """US dollars."""
-        return (tokens_in * self.input + tokens_out * self.output) / 1e6
-
-    def halved(self) -> Price:
-        """The price of a batch at OpenAI, Azure, Google and Anthropic."""
-        return Price(self.input / 2, self.output / 2, self.as_of)
 
 
 @dataclass(frozen=True)
@@ -82,6 +66,7 @@ class Model:
     name: the model as the ratings name it. provider, model: whom to ask. parameters: sent with each question
     (temperature 0 by default). structured: how a JSON answer is requested first. api_key_env: the environment variable
     with the key, where it is not the provider's usual one. batch_price: the price of answers from the batch service.
+    thoughts: about how many tokens it thinks before an answer, until its replies show it: they are paid as answers are.
     Limits are per minute; None means no limit of METAL's own.
     """
 
@@ -104,6 +89,7 @@ class Model:
     family: str = ""
     batch: BatchSettings = field(default_factory=BatchSettings)
     batch_price: Price | None = None
+    thoughts: float = 0
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -153,14 +139,6 @@ class Model:
         if self.headers:
             settings["headers"] = sorted(self.headers)
         return settings
-
-
-def called(provider: str, model: str) -> tuple[str, str]:
-    """The provider that is called in the end, and its model: guidance:openai:gpt-4o calls openai's gpt-4o."""
-    if not find_provider(provider).through:
-        return provider, model
-    beneath, _, name = model.partition(":")
-    return beneath, name
 
 
 def with_settings(model: Model, **changes: Any) -> Model:
@@ -253,6 +231,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
         model,
         parameters={key: value for key, value in parameters.items() if value != "unset"},
         price=price,
+        thoughts=thoughts(provider, model, parameters),
         batch=_read_batch_settings(batch, place),
         batch_price=batch_price,
         headers={str(key): str(value) for key, value in entry.get("headers", {}).items()},
@@ -307,7 +286,7 @@ def _read_price(entry: Any, place: str) -> Price | None:
     return Price(float(entry["input"]), float(entry["output"]))
 
 
-# ---------------------------------------------------------------- families, judges.toml, prices
+# ---------------------------------------------------------------- families, judges.toml
 
 
 def family(provider: str, model: str) -> str:
@@ -365,26 +344,3 @@ def named_models(files: Iterable[Path]) -> dict[str, Model]:
                 raise DataError(path, f"judge {name} is not a table", f"Write [judges.{name}]")
             models[name] = _read_model(name, entry, str(path))
     return models
-
-
-@lru_cache(maxsize=1)
-def _price_list() -> Mapping[str, Any]:
-    return read_toml(Path(__file__).with_name("prices.toml"))
-
-
-def listed_price(provider: str, model: str) -> Price | None:
-    """The list price of a model in prices.toml: of its exact name, or of its name without a date; else None."""
-    provider, name = called(provider, model)
-    record = find_provider(provider)
-    maker = record.maker or provider
-    if record.names_maker:
-        maker, _, name = name.rpartition(":")
-    maker = "gemini" if maker == "google_genai" else maker  # LangChain's name of it
-    prices = _price_list().get(maker)
-    if not isinstance(prices, dict):
-        return None
-    for candidate in (name, re.sub(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{3,4}|latest)$", "", name)):
-        if candidate in prices:
-            tokens_in, tokens_out = map(float, prices[candidate])
-            return Price(tokens_in, tokens_out, str(_price_list()["as_of"]))
-    return None

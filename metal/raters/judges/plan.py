@@ -189,7 +189,7 @@ class JudgingPlan:
                     for name in criteria
                 }
                 schema = {} if template.bare else object_schema(schemas) if template.together else schemas[criteria[0]]
-                answer = prompt.answer_tokens * len(criteria)
+                answer = prompt.answer_tokens * len(criteria) + model.thoughts
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metal.data.text import UNDEFINED, dollars, duration, thousands
+from metal.data.text import UNDEFINED, dollars, duration, listed, thousands
 from metal.raters.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG, VERDICT, RunPlan
 from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.limits import CostEstimate
@@ -61,6 +61,10 @@ def _estimate_note(coming: Sequence[CostEstimate]) -> str:
         {estimate.model.price.as_of for estimate in coming if estimate.model.price and estimate.model.price.as_of}
     )
     notes = ["Tokens, cost and time are estimates; tokens may be off by a third."]
+    if thinking := [estimate.model.name for estimate in coming if estimate.model.thoughts and estimate.calls]:
+        notes.append(
+            f"What {listed(thinking)} will think (part of tokens out) is a guess, which first replies correct."
+        )
     if any(estimate.batch for estimate in coming):
         notes.append("Batch prices; the first question of a judge is asked directly, to see that it answers.")
     if dates:

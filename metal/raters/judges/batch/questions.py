@@ -19,7 +19,7 @@ from metal.raters.judges.attempts import Attempts, request_for
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Question, Reply
 from metal.raters.judges.journal import LASTING, Attempt, Record, scan
-from metal.raters.judges.models import Price
+from metal.raters.judges.prices import Price
 
 if TYPE_CHECKING:
     from metal.raters.judges.batch.run import BatchRun

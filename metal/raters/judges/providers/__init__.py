@@ -104,6 +104,14 @@ def find_provider(name: str) -> Provider:
     return record
 
 
+def called(provider: str, model: str) -> tuple[str, str]:
+    """The provider that is called in the end, and its model: guidance:openai:gpt-4o calls openai's gpt-4o."""
+    if not find_provider(provider).through:
+        return provider, model
+    beneath, _, name = model.partition(":")
+    return beneath, name
+
+
 def provider_states() -> list[tuple[str, str, str]]:
     """(how its models are named, what it is, what is still to be done) of every provider, in the order of their names.
 

@@ -135,6 +135,20 @@ def as_object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def token_counts(
+    usage: object, names: tuple[str, str] = ("prompt_tokens", "completion_tokens")
+) -> tuple[int | None, int | None]:
+    """Tokens in and out as a provider gives them; None where it does not.
+
+    Out is all that is paid, thoughts included: some leave these out of the answer's, but not of the total.
+    """
+    counts = [as_object(usage).get(name) for name in (*names, "total_tokens")]
+    asked, answered, total = (count if type(count) is int and count >= 0 else None for count in counts)
+    if asked is not None and total is not None:
+        answered = max(answered or 0, total - asked)
+    return asked, answered
+
+
 def encoded(line: dict[str, Any]) -> bytes:
     """One line of JSON in UTF-8; half a surrogate pair, which has none, is escaped."""
     try:

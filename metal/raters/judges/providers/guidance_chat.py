@@ -35,8 +35,8 @@ from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
-from metal.raters.judges.models import Model, called
-from metal.raters.judges.providers import openai_like
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers import called, openai_like
 from metal.raters.judges.providers.failures import one_line
 
 UNANSWERED = Reply("")

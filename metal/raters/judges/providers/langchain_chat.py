@@ -20,7 +20,7 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import failure, one_line, retry_after
+from metal.raters.judges.providers.failures import failure, one_line, retry_after, token_counts
 
 # Providers that do not say at once that their key is missing, and the variable it is in.
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "mistralai": "MISTRAL_API_KEY", "cohere": "COHERE_API_KEY"}
@@ -147,7 +147,6 @@ def _reply(answer: Any, dropped: tuple[str, ...]) -> Reply:
         json.dumps(raw | {"usage_metadata": usage}, default=str).encode(),
         str(about.get("model_name") or about.get("model") or ""),
         str(about.get("system_fingerprint") or ""),
-        usage.get("input_tokens"),
-        usage.get("output_tokens"),
+        *token_counts(usage, ("input_tokens", "output_tokens")),
         dropped,
     )

@@ -14,7 +14,14 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.bounded import BoundedAsync
-from metal.raters.judges.providers.failures import as_object, failure, one_line_json, read_json, retry_after
+from metal.raters.judges.providers.failures import (
+    as_object,
+    failure,
+    one_line_json,
+    read_json,
+    retry_after,
+    token_counts,
+)
 from metal.raters.judges.providers.posting import Sender, settings_of
 from metal.raters.judges.secrets import key_from_environment
 
@@ -155,7 +162,7 @@ def read_body(body: bytes) -> Reply:
         raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
     choices = content.get("choices")
     choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
-    message, usage = as_object(choice.get("message")), as_object(content.get("usage"))
+    message = as_object(choice.get("message"))
     refusal, text = message.get("refusal"), _text(message.get("content"))
     ending = ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE) if choice else calls.NO_CHOICES
     if not text and (message.get("tool_calls") or message.get("function_call")):
@@ -166,8 +173,7 @@ def read_body(body: bytes) -> Reply:
         one_line_json(body),
         str(content.get("model") or ""),
         str(content.get("system_fingerprint") or ""),
-        token_count(usage.get("prompt_tokens")),
-        token_count(usage.get("completion_tokens")),
+        *token_counts(content.get("usage")),
     )
 
 
@@ -177,8 +183,3 @@ def _text(content: object) -> str:
     if isinstance(content, list):  # parts, as some servers send them
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return ""
-
-
-def token_count(value: object) -> int | None:
-    """A number of tokens as a provider gives it; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -16,8 +16,8 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model, url_of
 from metal.raters.judges.probabilities import class_probabilities
-from metal.raters.judges.providers.failures import as_object, one_line_json, read_json
-from metal.raters.judges.providers.openai_like import OpenAILike, connect, token_count
+from metal.raters.judges.providers.failures import as_object, one_line_json, read_json, token_counts
+from metal.raters.judges.providers.openai_like import OpenAILike, connect
 
 
 def _output(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -72,14 +72,8 @@ class ScoreHead(OpenAILike):
         if fault := _fault(numbers, class_probabilities(content), levels):
             raise CallFailed(calls.UNFIT, f"{self._model.name} {fault}")
         score = levels[numbers.index(max(numbers))] if levels else numbers[0]
-        usage = as_object(content.get("usage"))
-        return Reply(
-            json.dumps({"score": score}),
-            raw=one_line_json(body),
-            model=str(content.get("model") or ""),
-            tokens_in=token_count(usage.get("prompt_tokens")),
-            tokens_out=token_count(usage.get("completion_tokens")),
-        )
+        tokens, model = token_counts(content.get("usage")), str(content.get("model") or "")
+        return Reply(json.dumps({"score": score}), calls.COMPLETE, one_line_json(body), model, "", *tokens)
 
 
 def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[float]) -> str:
