@@ -81,7 +81,9 @@ def billboard(
     permutation tests cannot tell apart. A sparse ensemble of metrics is fitted and shown as it does on generators that
     it has not seen. Where people are among the generators, the board says who overrates machines.
 
-    `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings are added.
+    `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings are added. A judge of
+    pairs (`metal.judge(pairs="all")`) stands as NAME-pairs beside itself: an output's score is the share of its
+    comparisons that it won.
 
     A dataset folder keeps its history in board/: it gets a new version whenever its data change or something is
     submitted (`metal.submit`), and `at` shows what it was like.
@@ -96,7 +98,7 @@ def billboard(
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
-    from metal.data.pairs import originals
+    from metal.data.pairs import originals, with_comparisons
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
     inputs = load(as_dataset(data))
@@ -104,7 +106,10 @@ def billboard(
     if board is None and at is not None:
         raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")
     runs = tuple(map(folder_of, ratings))
-    inputs = replace(inputs, dataset=with_runs(board.dataset if board else inputs.dataset, runs), runs=runs)
+    joined = board.dataset if board else inputs.dataset
+    for run in runs:
+        joined = with_comparisons(joined, run) or with_runs(joined, [run])
+    inputs = replace(inputs, dataset=joined, runs=runs)
     settings = BoardSettings(
         reference=reference,
         criteria=names(criteria),

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
-from metal.data.dataset import Dataset, assemble, with_parts
-from metal.data.ratings import CONFIDENCE, facts_in, tidy_facts
-from metal.data.records import SWAPPED
+import pandas as pd
+
+from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, read_run, with_parts
+from metal.data.files import read_toml
+from metal.data.ratings import CONFIDENCE, facts_in, join, tidy_facts
+from metal.data.records import FIRST, SECOND, SWAPPED, TIE, Scale
 from metal.data.text import first_few, plural
+from metal.errors import DataError
 
 CONTRADICTS = "another answer when swapped"
+IN_PAIRS = "-pairs"  # ends the name of a judge of pairs, where it stands beside judges of single outputs
 MADE = "pairs"  # the table of dataset.toml where pairs were made of single outputs: of, which, seed
 
 
@@ -50,6 +56,56 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
     facts = tidy_facts(facts.drop_duplicates(key))
     parts = dataset.criteria.values(), dataset.sources.values(), outputs.values(), dataset.raters.values()
     return assemble(dataset.card, *parts, facts, extra=dataset.extra)
+
+
+def with_comparisons(dataset: Dataset, run: Path) -> Dataset | None:
+    """The dataset with the judges of a run on pairs of its outputs, as raters of these; None for any other run.
+
+    A judge's score of an output is the share of its comparisons that the output won, ties half, put on the criterion's
+    scale; its name ends in IN_PAIRS. Raises DataError where a rater of that name is there already.
+    """
+    about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
+    pairs = Path(str(about.get("settings", {}).get("dataset", "")))
+    if not (pairs / "dataset.toml").is_file():
+        return None
+    compared = load_dataset(pairs).outputs
+    single = {(output.source, output.generator): name for name, output in dataset.outputs.items() if not output.of}
+    places = {
+        name: [single[each] for each in both]
+        for name, pair in compared.items()
+        if single.keys() >= {*(both := ((pair.source, pair.first), (pair.source, pair.second)))}
+    }
+    raters, facts, where = read_run(run)
+    names = facts["output"].astype(str).str.removesuffix(f"/{SWAPPED}")
+    if not names.isin(list(places)).all():
+        return None
+    won = facts["score"].map({FIRST: 1.0, SECOND: 0.0, TIE: 0.5})
+    answers = [facts.assign(output=[places[name][at] for name in names], share=abs(at - won)) for at in (0, 1)]
+    shares = pd.concat(answers).dropna(subset="share").groupby(["output", "criterion", "rater"], observed=True)["share"]
+    table = shares.mean().reset_index()
+    table = table[table["criterion"].isin(list(dataset.criteria))]
+    scales = {name: (criterion.scale.ends or (0.0, 1.0), criterion) for name, criterion in dataset.criteria.items()}
+    table["score"] = [
+        low + share * (high - low) if criterion.direction == "higher" else high - share * (high - low)
+        for share, ((low, high), criterion) in zip(table["share"], table["criterion"].map(scales), strict=True)
+    ]
+    called = {rater.rater: rater.rater.removesuffix(IN_PAIRS) + IN_PAIRS for rater in raters}
+    table["rater"] = table["rater"].astype(str).map(called)
+    if twice := sorted(dataset.raters.keys() & set(called.values())):
+        raise DataError(where, f"rater {twice[0]!r} is in the dataset already", "Give each run once")
+    all_raters = dict(dataset.raters) | {called[r.rater]: replace(r, rater=called[r.rater]) for r in raters}
+    lines = {
+        name: replace(criterion, scale=Scale("interval", low=ends[0], high=ends[1]))
+        for name, (ends, criterion) in scales.items()
+    }
+    joined = join(
+        concat_facts([dataset.ratings, tidy_facts(table)]),
+        criteria=lines,
+        outputs=dataset.outputs,
+        raters=all_raters,
+        where=where,
+    )
+    return replace(dataset, raters=all_raters, ratings=joined)
 
 
 def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:

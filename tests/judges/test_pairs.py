@@ -15,9 +15,10 @@ import pytest
 import metal
 from metal.building.pairs import compared
 from metal.data.dataset import Card, Dataset, assemble
+from metal.data.pairs import with_comparisons
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
-from metal.errors import UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Prompt
@@ -193,6 +194,34 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
     assert "Who wins the pairs" in page
     for language in ("en", "hi"):
         assert f"first place {rows.loc[('lover', language), 'first_place']:.0%}" in page
+
+
+def test_a_judge_of_pairs_stands_on_the_board_beside_itself(tmp_path: Path) -> None:
+    """Alpha wins both of its comparisons, beta and gamma tie: 1, 1/4 and 1/4 of the scale, from its better end."""
+    dataset = made(12, languages=("en",))
+    dataset.save(tmp_path / "data")
+
+    def likes_alpha(source: str, output: Any, criterion: Any) -> int:
+        if isinstance(output, str):
+            return quality(output) // 6 if criterion.name == "task_quality" else int(quality(output) < 4)
+        return 0 if "alpha" in output[0] else 1 if "alpha" in output[1] else 2
+
+    alone = metal.judge(tmp_path / "data", likes_alpha, name="J", out=tmp_path / "alone")
+    pairs = metal.judge(tmp_path / "data", likes_alpha, name="J", pairs="all", out=tmp_path / "run")
+    assert with_comparisons(dataset, alone.folder) is None
+    both = with_comparisons(dataset, pairs.folder)
+    assert both is not None
+    shares = both.ratings.query("rater == 'J-pairs'").groupby(["criterion", "generator"], observed=True)["score"]
+    assert shares.agg(["min", "max"]).to_dict("index") == {
+        (criterion, generator): {"min": score, "max": score}
+        for criterion, scores in (("hallucinations", (0, 0.75, 0.75)), ("task_quality", (2, 0.5, 0.5)))
+        for generator, score in zip(GENERATORS, scores, strict=True)
+    }
+    board = metal.billboard(tmp_path / "data", alone, pairs, criteria="task_quality", resamples=100, permutations=100)
+    assert set(board.tables["raters"]["rater"]) == {"J", "J-pairs"}
+    assert re.search(r"J has r 0\.\d\d .+ one by one and r 0\.\d\d .+ in pairs", board.report())
+    with pytest.raises(DataError, match="'J-pairs' is in the dataset already"):
+        metal.billboard(tmp_path / "data", pairs, pairs)
 
 
 def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
+from metal.data.pairs import IN_PAIRS
 from metal.data.text import coverage, figure, interval, known, listed, plural, signed, within
 from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
@@ -15,6 +16,7 @@ from metal.show.board.words import ahead, best_generators, best_single, pearson,
 from metal.show.parts import main_place, to_hand_out
 from metal.show.view import Remark
 
+MOST_NAMED = 3
 LITTLE = 0.005  # of r: rounded away
 
 
@@ -67,6 +69,8 @@ def cards(run: BoardRun) -> Iterator[Remark]:
     """Beware, who leads among generators, what to do next."""
     if beware := _beware(run):
         yield beware
+    if both := _both_ways(run):
+        yield Remark("One by one, or in pairs", both)
     if first := best_generators(run):
         yield Remark("Who leads among the generators", first)
     data = shlex.quote(str(run.data["path"]))
@@ -78,6 +82,17 @@ def cards(run: BoardRun) -> Iterator[Remark]:
         yield Remark("What to do next", words, f"metal audit {data}")
     else:
         yield Remark("What to do next", "Let an LLM judge join the board:", f"metal judge {data} --judge MODEL")
+
+
+def _both_ways(run: BoardRun) -> str:
+    """Judges that rated outputs and compared them, side by side; empty without one."""
+    by_name = {row["rater"]: row for row in _ranked(run)}
+    pairs = [(row, by_name[name]) for row in by_name.values() if (name := f"{row['rater']}{IN_PAIRS}") in by_name]
+    words = [
+        f"{within(alone['rater'])} has {pearson(alone)} one by one and {pearson(paired)} in pairs"
+        for alone, paired in pairs[:MOST_NAMED]
+    ]
+    return f"{listed(words)}." if words else ""
 
 
 def _beware(run: BoardRun) -> Remark | None:
