@@ -135,9 +135,6 @@ def read(
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
-    from metal.data.merge import merge
-    from metal.data.tables.texts import join_texts
-    from metal.data.text import note
 
     if isinstance(data, Dataset):
         return data
@@ -170,13 +167,15 @@ def read(
     if isinstance(data, str | os.PathLike) and not format and (Path(data) / "dataset.toml").is_file():
         if options or into is not None:
             raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
-        dataset = load_dataset(Path(data))
-        return join_texts(dataset, str(texts)) if texts else dataset
+        return _with_texts(load_dataset(Path(data)), texts)
     base = None if into is None else load_dataset(Path(into))
     draft = draft_of(data, format, options, base)
     dataset = draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
     report = dataset.report
     if base is not None:
+        from metal.data.merge import merge
+        from metal.data.text import note
+
         dataset, merged = merge(
             base,
             dataset,
@@ -187,7 +186,15 @@ def read(
         report += tuple(map(note, merged.lines()))
     origin = Path(data) if isinstance(data, str | os.PathLike) and base is None else None
     dataset = replace(dataset, report=report)
-    return replace(join_texts(dataset, str(texts)) if texts else dataset, origin=origin)
+    return replace(_with_texts(dataset, texts), origin=origin)
+
+
+def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:
+    if not texts:
+        return dataset
+    from metal.data.tables.texts import join_texts
+
+    return join_texts(dataset, str(texts))
 
 
 def draft_of(
@@ -304,12 +311,13 @@ def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
 
     Raises what `metal.read` raises, and DataError when two raters of one name are not the same.
     """
-    from metal.boards.store import with_submissions
     from metal.data.dataset import Dataset
 
     dataset = as_dataset(data)
     folder = dataset.folder or NOWHERE
-    if not isinstance(data, Dataset):
+    if not isinstance(data, Dataset) and (folder / "board").is_dir():
+        from metal.boards.store import with_submissions
+
         dataset = with_submissions(dataset, folder)
     runs = tuple(folder_of(run) for run in ratings)
     return Inputs(with_runs(dataset, runs), folder, runs, "" if dataset.folder else dataset.digest, dataset.origin)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import pandas as pd
 
-from metal.building.store import read_compared
 from metal.data.dataset import Dataset
 from metal.errors import UsageError
 from metal.genie.gold_questions import leak_warning, without_unused_names
@@ -136,6 +135,7 @@ def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> l
 
 def _noisy(dataset: Dataset, folder: Path, gold: GoldQuestions, model: str = "") -> Mapping[str, tuple[str, ...]]:
     """Rater -> why; the default model where none is named."""
+    from metal.building.store import read_compared
     from metal.genie.monitoring import monitor  # which imports scipy
     from metal.genie.noisy import DEFAULT_MODEL, model_and_beta
 

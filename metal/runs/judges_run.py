@@ -13,10 +13,9 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, read_run
 from metal.data.files import read_toml
-from metal.data.records import SWAPPED, Output, Rater
+from metal.data.records import SWAPPED, SYNTHETIC, Output, Rater
 from metal.data.text import first_few
 from metal.errors import UsageError
-from metal.raters.judges.fake import SYNTHETIC
 
 COMMANDS = ("judge", "score", "jury")
 

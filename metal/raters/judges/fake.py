@@ -26,7 +26,7 @@ from statistics import NormalDist
 from typing import Any
 
 from metal.data.languages import check_language
-from metal.data.records import Criterion, Output
+from metal.data.records import SYNTHETIC, Criterion, Output
 from metal.errors import DataError, UsageError, check_known
 from metal.raters.judges.functions import JudgeFunction
 from metal.raters.judges.models import Model
@@ -34,7 +34,6 @@ from metal.raters.judges.prices import Price
 from metal.raters.judges.providers import Provider
 
 FAKE = "fake"
-SYNTHETIC = "synthetic"  # the family of these judges
 BEHAVIOURS: Mapping[str, tuple[str, ...]] = {
     "sensitive": ("d",),
     "blind": ("language", "d"),
