@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-services test-adapters check docs shots bench clean
+.PHONY: help demo test tests lint types test-services test-adapters check docs shots bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,14 +28,23 @@ ifdef JUDGE
 	$(BIN)/metal audit datasets/demo "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --out runs/demo-judged --force
 endif
 
-check: .venv/ready  ## lint and types
+lint: .venv/ready
 	$(BIN)/ruff check metal tests examples
 	$(BIN)/ruff format --check metal tests examples
+
+types: lint
 	$(BIN)/mypy
 
-# Three processes for two cores: many tests wait for a browser, a cluster or a server of theirs.
-test: check  ## lint, types and the whole test suite
+check: types  ## lint and types
+
+# Three processes for two cores: many tests wait for a browser, a cluster or a server of theirs. Hundreds of processes
+# read what is compiled: once, even where the environment forbids Python to keep it.
+tests: export PYTHONDONTWRITEBYTECODE :=
+tests: lint
 	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+test: .venv/ready  ## lint, types and the whole test suite
+	$(MAKE) --jobs=2 types tests
 
 # The site's own pages, then those that METAL makes: the gallery's page has the commands.
 docs: .venv/ready  ## the documents as a site, in site/

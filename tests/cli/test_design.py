@@ -15,7 +15,7 @@ from tests.cli.small_board import Commands
 from tests.planning.studies import BINARY, LIKERT, study
 
 NAMES = ("costs", "curves", "designs", "needs", "populations", "raters")
-QUICK = ("--rounds", "100", "--width", "0.3", "--margin", "0.3", "--keep", "0.3", "-v")
+QUICK = ("--rounds", "100", "--power", "0.3", "--width", "0.3", "--margin", "0.3", "--keep", "0.3", "-v")
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "Mean score and standard deviation at one budget of labels",
         "Mean scores across populations of raters",
         "Standard deviation by people per item",
-        "A judge found as good as a person with a power of 80%",
-        "A judge found informative or better with a power of 80%",
+        "A judge found as good as a person with a power of 30%",
+        "A judge found informative or better with a power of 30%",
         "A generator's score within an interval narrower than 0.3",
         "What a language needs for all of it",
         "6.00 USD an hour, below 15: people are paid too little",

@@ -1005,9 +1005,9 @@ def test_nearly_every_real_reply_has_a_verdict(real: list[dict[str, str]]) -> No
     assert sum(verdict.score is not None for verdict in result) / len(result) >= 0.995
     assert sum(verdict.wavering for verdict in result) / len(result) < 0.002
     # On whole numbers only, what is lost are the halves, and each says so.
-    entire = read_all(real, FIVE)
+    entire = read_all(real[::4], FIVE)
     assert {verdict.reason for verdict in entire} == {"", OFF_SCALE}
-    for between, five in zip(result, entire, strict=True):
+    for between, five in zip(result[::4], entire, strict=True):
         assert between.score is not None
         assert five.score == (between.score if between.score.is_integer() else None)
 

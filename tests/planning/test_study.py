@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,12 @@ from tests.planning.studies import BINARY, LIKERT, study
 
 def few(**settings: object) -> DesignSettings:
     """Few rounds, and verdicts that take few items."""
-    return DesignSettings(**{"rounds": 100, "width": 0.2, "margin": 0.3, "keep": 0.3, **settings})  # type: ignore[arg-type]
+    quick = {"rounds": 100, "power": 0.3, "width": 0.2, "margin": 0.3, "keep": 0.3}
+    return DesignSettings(**{**quick, **settings})  # type: ignore[arg-type]
+
+
+ASKED: dict[str, object] = {"judges": ("j",), "prices": Prices(pay=0.2, seconds=60)}
+NO_VERDICTS: dict[str, object] = {"raters": (1,)}  # which one person an item does not allow
 
 
 def asked(found: DesignTables, question: str) -> pd.DataFrame:
@@ -31,12 +37,15 @@ def asked(found: DesignTables, question: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return study(languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY})
+    """The judge has rated nothing in Tamil."""
+    full = study(languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY})
+    rated = full.ratings[~((full.ratings["rater"] == "j") & (full.ratings["language"] == "ta"))]
+    return replace(full, ratings=rated)
 
 
 @pytest.fixture(scope="module")
 def found(data: Dataset) -> DesignTables:
-    return design(data, few(prices=Prices(pay=0.2, seconds=60)))
+    return design(data, few(**ASKED))
 
 
 def test_the_tables(found: DesignTables) -> None:
@@ -92,11 +101,12 @@ def test_too_little_pay_is_warned_of(found: DesignTables) -> None:
 
 
 def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: DesignTables) -> None:
-    alone = design(data, few(languages=("ta",), criteria=("seen",), prices=Prices(pay=0.2, seconds=60)))
+    part: dict[str, object] = {"languages": ("hi",), "criteria": ("seen",), **ASKED}
+    alone = design(data, few(**part))
     whole = found.tables["needs"]
-    rows = whole[(whole["language"] == "ta") & (whole["criterion"] == "seen")].reset_index(drop=True)
+    rows = whole[(whole["language"] == "hi") & (whole["criterion"] == "seen")].reset_index(drop=True)
     assert rows.equals(alone.tables["needs"])
-    other = design(data, few(languages=("ta",), criteria=("seen",), seed=1, prices=Prices(pay=0.2, seconds=60)))
+    other = design(data, few(**part, seed=1))
     assert not rows.equals(other.tables["needs"])
 
 
@@ -106,7 +116,7 @@ def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: Desi
 )
 def test_populations(by: str, expected: set[str]) -> None:
     about = {"A1": {"day": "mon"}, "A2": {"day": "mon"}, "A3": {"day": "tue"}}
-    rows = design(study(about=about, judges=()), few(by=by)).tables["designs"]
+    rows = design(study(about=about, judges=()), few(by=by, **NO_VERDICTS)).tables["designs"]
     assert set(rows["population"]) - {ALL} == (expected if len(expected) > 1 else set())
     if by == "day":
         monday = rows[(rows["population"] == "mon") & (rows["labelling"] == "multilabelling")]
@@ -115,7 +125,7 @@ def test_populations(by: str, expected: set[str]) -> None:
 
 def test_groups_tell_people_apart_before_each_alone() -> None:
     groups = {"A1": "expert", "A2": "crowd", "A3": "crowd"}
-    rows = design(study(groups=groups, judges=()), few()).tables["designs"]
+    rows = design(study(groups=groups, judges=()), few(**NO_VERDICTS)).tables["designs"]
     assert set(rows["population"]) == {ALL, "expert", "crowd"}
 
 
@@ -131,14 +141,9 @@ def test_one_person_only() -> None:
     assert found.tables["populations"].empty
 
 
-def test_a_judge_that_rated_nothing_here(data: Dataset) -> None:
-    rows = data.ratings
-    silent = rows[~((rows["rater"] == "j") & (rows["language"] == "ta"))]
-    without = Dataset(data.card, data.criteria, data.sources, data.outputs, data.raters, silent)
-    found = design(without, few(judges=("j",), criteria=("seen",)))
-    rows = asked(found, INFORMATIVE).query("who == 'j'").set_index("language")
-    assert rows.loc["ta", "undefined"] == "the judge rated nothing here"
-    assert rows.loc["hi", "undefined"] == ""
+def test_a_judge_that_rated_nothing_here(found: DesignTables) -> None:
+    rows = asked(found, INFORMATIVE).query("who == 'j'").groupby("language")["undefined"].unique()
+    assert (list(rows["ta"]), list(rows["hi"])) == (["the judge rated nothing here"], [""])
 
 
 ENDLESS = Scale("interval")
@@ -160,7 +165,7 @@ def test_categories_in_no_order_have_verdicts_and_no_scores() -> None:
 
 
 def test_a_scale_without_ends_is_left_out_with_a_word() -> None:
-    found = design(study(criteria={"fluency": LIKERT, "odd": ENDLESS}), few())
+    found = design(study(criteria={"fluency": LIKERT, "odd": ENDLESS}), few(**NO_VERDICTS))
     assert found.warnings[0].startswith("odd has a scale without ends")
     assert set(found.tables["designs"]["criterion"]) == {"fluency"}
 

@@ -161,7 +161,7 @@ def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Visiting) ->
 
 
 def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
-    chosen = DesignSettings(**{"rounds": 100, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
+    chosen = DesignSettings(**{"rounds": 100, "power": 0.3, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
     result = design(data, chosen)
     about = manifest("design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature)
     DesignRun.of(result, data, about, result.raters).write(folder, page)

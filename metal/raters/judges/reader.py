@@ -50,6 +50,8 @@ SCORE_KEYS: tuple[str, ...] = (
 )
 _FENCE = regex.compile(r"```\w*")
 _PLACEHOLDER = regex.compile(r"\s*<")  # "<0, 1 or 2>": the form of the prompt, echoed
+_AFTER_VALUE = regex.compile(r"[\s=:.(\N{EN DASH}-]+(.*)")  # 2 = Good
+_THOUSANDS = regex.compile(r".*,\d{3,}")
 _BLANKS = regex.compile(r"\s{3,}+")
 _WORD = regex.compile(r"\w")
 
@@ -241,7 +243,8 @@ def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) 
         label = level.label.casefold()
         if bare.casefold() == label and read_number(level.label) is None:
             return level.value
-        after_value = regex.fullmatch(rf"{level.value:g}[\s=:.(\N{{EN DASH}}-]+(.*)", bare)
+        value = f"{level.value:g}"
+        after_value = _AFTER_VALUE.fullmatch(bare, len(value)) if bare.startswith(value) else None
         if after_value and after_value[1].casefold() == label:
             return level.value
     return read_number(forms.LEVEL.sub("", bare)) if len(bare) <= 16 else None
@@ -257,7 +260,7 @@ def read_number(text: str) -> float | None:
     >>> read_number("Four"), read_number("3,5"), read_number("1,000")
     (4.0, 3.5, None)
     """
-    if regex.fullmatch(r".*,\d{3,}", text):
+    if _THOUSANDS.fullmatch(text):
         return None  # 1,000: a thousand, which is on no scale
     if text.lower() in forms.NUMBER_WORDS:
         return forms.NUMBER_WORDS[text.lower()]
