@@ -98,7 +98,7 @@ def billboard(
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
-    from metal.data.pairs import originals, with_comparisons
+    from metal.data.pairs import made_pairs, originals, with_comparisons
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
     inputs = load(as_dataset(data))
@@ -106,9 +106,8 @@ def billboard(
     if board is None and at is not None:
         raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")
     runs = tuple(map(folder_of, ratings))
-    joined = board.dataset if board else inputs.dataset
-    for run in runs:
-        joined = with_comparisons(joined, run) or with_runs(joined, [run])
+    compared = {run: pairs for run in runs if (pairs := made_pairs(run))}
+    joined = with_runs(board.dataset if board else inputs.dataset, [run for run in runs if run not in compared])
     inputs = replace(inputs, dataset=joined, runs=runs)
     settings = BoardSettings(
         reference=reference,
@@ -131,6 +130,8 @@ def billboard(
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     dataset, made = originals(dataset)
+    for run, pairs in compared.items():
+        dataset = with_comparisons(dataset, run, pairs)
     stored = stored_ensembles(inputs.folder) if board else []
     result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
     warnings = [*made, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]

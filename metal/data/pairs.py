@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pandas as pd
 from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, read_run, with_parts
 from metal.data.files import read_toml
 from metal.data.ratings import CONFIDENCE, facts_in, join, tidy_facts
-from metal.data.records import FIRST, SECOND, SWAPPED, TIE, Scale
+from metal.data.records import FIRST, SECOND, SWAPPED, TIE, Criterion, Scale
 from metal.data.text import first_few, plural
 from metal.errors import DataError
 
@@ -58,54 +59,70 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
     return assemble(dataset.card, *parts, facts, extra=dataset.extra)
 
 
-def with_comparisons(dataset: Dataset, run: Path) -> Dataset | None:
-    """The dataset with the judges of a run on pairs of its outputs, as raters of these; None for any other run.
+def made_pairs(run: Path) -> Path | None:
+    """The folder of the pairs that a run of judges compared, where they were made of single outputs; else None."""
+    about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
+    folder = Path(str(about.get("settings", {}).get("dataset", "")))
+    card = folder / "dataset.toml"
+    return folder if card.is_file() and MADE in read_toml(card) else None
+
+
+def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
+    """The dataset with the judges of a run on pairs of its outputs, as raters of these. pairs: their folder.
 
     A judge's score of an output is the share of its comparisons that the output won, ties half, put on the criterion's
-    scale; its name ends in IN_PAIRS. Raises DataError where a rater of that name is there already.
+    scale; its name ends in IN_PAIRS. Raises DataError for pairs of other outputs, or where the dataset has a rater of
+    that name.
     """
-    about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
-    pairs = Path(str(about.get("settings", {}).get("dataset", "")))
-    if not (pairs / "dataset.toml").is_file():
-        return None
-    compared = load_dataset(pairs).outputs
     single = {(output.source, output.generator): name for name, output in dataset.outputs.items() if not output.of}
     places = {
         name: [single[each] for each in both]
-        for name, pair in compared.items()
+        for name, pair in load_dataset(pairs).outputs.items()
         if single.keys() >= {*(both := ((pair.source, pair.first), (pair.source, pair.second)))}
     }
     raters, facts, where = read_run(run)
     names = facts["output"].astype(str).str.removesuffix(f"/{SWAPPED}")
     if not names.isin(list(places)).all():
-        return None
-    won = facts["score"].map({FIRST: 1.0, SECOND: 0.0, TIE: 0.5})
-    answers = [facts.assign(output=[places[name][at] for name in names], share=abs(at - won)) for at in (0, 1)]
-    shares = pd.concat(answers).dropna(subset="share").groupby(["output", "criterion", "rater"], observed=True)["share"]
-    table = shares.mean().reset_index()
-    table = table[table["criterion"].isin(list(dataset.criteria))]
-    scales = {name: (criterion.scale.ends or (0.0, 1.0), criterion) for name, criterion in dataset.criteria.items()}
-    table["score"] = [
-        low + share * (high - low) if criterion.direction == "higher" else high - share * (high - low)
-        for share, ((low, high), criterion) in zip(table["share"], table["criterion"].map(scales), strict=True)
-    ]
+        raise DataError(
+            where, f"pairs ({pairs}) of outputs that are not in the dataset", "Give the run its own dataset"
+        )
+    table = _won(facts, [places[name] for name in names], dataset.criteria)
     called = {rater.rater: rater.rater.removesuffix(IN_PAIRS) + IN_PAIRS for rater in raters}
     table["rater"] = table["rater"].astype(str).map(called)
     if twice := sorted(dataset.raters.keys() & set(called.values())):
         raise DataError(where, f"rater {twice[0]!r} is in the dataset already", "Give each run once")
     all_raters = dict(dataset.raters) | {called[r.rater]: replace(r, rater=called[r.rater]) for r in raters}
-    lines = {
+    lines = {  # shares of comparisons lie between levels
         name: replace(criterion, scale=Scale("interval", low=ends[0], high=ends[1]))
-        for name, (ends, criterion) in scales.items()
+        for name, criterion in dataset.criteria.items()
+        if (ends := criterion.scale.ends)
     }
     joined = join(
         concat_facts([dataset.ratings, tidy_facts(table)]),
-        criteria=lines,
+        criteria=dict(dataset.criteria) | lines,
         outputs=dataset.outputs,
         raters=all_raters,
         where=where,
     )
     return replace(dataset, raters=all_raters, ratings=joined)
+
+
+def _won(facts: pd.DataFrame, pairs: Sequence[Sequence[str]], criteria: Mapping[str, Criterion]) -> pd.DataFrame:
+    """The share of its comparisons that each output won, as a score on the criterion's scale; 0 to 1 without ends.
+
+    pairs: the first and the second output of each rating.
+    """
+    won = facts["score"].map({FIRST: 1.0, SECOND: 0.0, TIE: 0.5})
+    each = [facts.assign(output=[pair[at] for pair in pairs], share=abs(at - won)) for at in (0, 1)]
+    shares = pd.concat(each).dropna(subset="share").groupby(["output", "criterion", "rater"], observed=True)["share"]
+    table = shares.mean().reset_index()
+    table = table[table["criterion"].isin(list(criteria))]
+    asked = [criteria[name] for name in table["criterion"]]
+    ends = [
+        (criterion.scale.ends or (0.0, 1.0))[:: 1 if criterion.direction == "higher" else -1] for criterion in asked
+    ]
+    table["score"] = [worst + share * (best - worst) for share, (worst, best) in zip(table["share"], ends, strict=True)]
+    return table
 
 
 def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:

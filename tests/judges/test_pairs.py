@@ -15,7 +15,7 @@ import pytest
 import metal
 from metal.building.pairs import compared
 from metal.data.dataset import Card, Dataset, assemble
-from metal.data.pairs import with_comparisons
+from metal.data.pairs import made_pairs, with_comparisons
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from metal.errors import DataError, UnknownName, UsageError
@@ -29,7 +29,7 @@ from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import LlmServer
 
 GENERATORS = ("alpha", "beta", "gamma")
-PROMPTS = [Path("prompts")]
+DEMO, PROMPTS = Path("datasets/demo"), [Path("prompts")]
 
 
 def made(sources: int = 12, languages: tuple[str, ...] = ("en", "hi"), people: int = 3) -> Dataset:
@@ -208,20 +208,24 @@ def test_a_judge_of_pairs_stands_on_the_board_beside_itself(tmp_path: Path) -> N
 
     alone = metal.judge(tmp_path / "data", likes_alpha, name="J", out=tmp_path / "alone")
     pairs = metal.judge(tmp_path / "data", likes_alpha, name="J", pairs="all", out=tmp_path / "run")
-    assert with_comparisons(dataset, alone.folder) is None
-    both = with_comparisons(dataset, pairs.folder)
-    assert both is not None
+    assert made_pairs(alone.folder) is None
+    both = with_comparisons(dataset, pairs.folder, made_pairs(pairs.folder) or Path())
     shares = both.ratings.query("rater == 'J-pairs'").groupby(["criterion", "generator"], observed=True)["score"]
     assert shares.agg(["min", "max"]).to_dict("index") == {
         (criterion, generator): {"min": score, "max": score}
         for criterion, scores in (("hallucinations", (0, 0.75, 0.75)), ("task_quality", (2, 0.5, 0.5)))
         for generator, score in zip(GENERATORS, scores, strict=True)
     }
-    board = metal.billboard(tmp_path / "data", alone, pairs, criteria="task_quality", resamples=100, permutations=100)
-    assert set(board.tables["raters"]["rater"]) == {"J", "J-pairs"}
+    scored = metal.score(tmp_path / "data", "novelty", out=tmp_path / "scored")
+    board = metal.billboard(
+        tmp_path / "data", pairs, alone, scored, criteria="task_quality", resamples=100, permutations=100
+    )
+    assert {"J", "J-pairs"} < set(board.tables["raters"]["rater"])
     assert re.search(r"J has r 0\.\d\d .+ one by one and r 0\.\d\d .+ in pairs", board.report())
     with pytest.raises(DataError, match="'J-pairs' is in the dataset already"):
-        metal.billboard(tmp_path / "data", pairs, pairs)
+        with_comparisons(both, pairs.folder, made_pairs(pairs.folder) or Path())
+    with pytest.raises(DataError, match="of outputs that are not in the dataset"):
+        metal.billboard(DEMO, pairs)
 
 
 def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -> None:
