@@ -125,7 +125,7 @@ class Job(ABC):
         self._check_same(out, older, settings.get("dataset", ""))
         for key, now, changed in (
             ("identities", self._identities(), "its code, judges.toml or the environment"),
-            ("prompt_hashes", self.digests(), "the prompts' files"),
+            ("prompt_hashes", self.digests(), "the prompts' files, or the criteria asked together,"),
         ):
             for name, digest in settings.get(key, {}).items():
                 if now.get(name, digest) != digest:

@@ -259,8 +259,8 @@ def _notes_on_heads(heads: Sequence[Model], criteria: Sequence[Criterion]) -> It
         levels = criteria[0].scale.describe() if criteria[0].scale.levels else ""
         if levels and not find_provider(head.provider).classes:
             raise UsageError(
-                f"{head.name} gives a number, and {criteria[0].name} has levels ({levels}); give people's ratings as "
-                "numbers: `measures` of `metal.read`"
+                f"{head.name} gives a number, and {criteria[0].name} has levels ({levels}); read people's ratings as "
+                f'numbers: `metal.read(..., measures={{"{criteria[0].name}": "interval"}})`'
             )
         if levels:
             yield f"note: the classes of {head.name} are taken for {levels}, in this order (`flip` turns it round)"
