@@ -183,25 +183,29 @@ def test_a_task_calls_its_texts_by_their_names(task: str, source: str, output: s
     assert '{"score": <"A" or "B" or "C">, "justification"' in text
 
 
+PREFERENCE = Criterion("preference", COMPARED, question="Which is better?")
+
+
+def asked(name: str, criterion: Criterion, *texts: str, references: tuple[str, ...] = ()) -> tuple[Prompt, Message]:
+    template = load_template(name, [PROMPTS], pairs=criterion is PREFERENCE)
+    prompt = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed))
+    return prompt, prompt.write(criterion.name, "en", *texts, references=references)
+
+
 def test_the_form_of_prometheus() -> None:
     levels = tuple(Level(value, label) for value, label in enumerate(("w", "x", "h", "y", "r"), 1))
     criterion = Criterion("correctness", Scale("ordinal", levels), question="Is it right?")
-    template = load_template("prometheus", [PROMPTS])
-    prompt = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed))
-    text = prompt.write("correctness", "en", "Who wrote Faust?", "Goethe").user
+    text = asked("prometheus", criterion, "Who wrote Faust?", "Goethe")[1].user
     parts = dict(re.findall(r"^###([^\n:]+(?: \([^)]*\))?):\n(.*?)(?=\n\n###|\Z)", text + "\n", re.M | re.S))
     assert parts["The instruction to evaluate"] == "Who wrote Faust?"
     assert parts["Response to evaluate"] == "Goethe"
     assert "Score 5: Right: It answers all that was asked" in parts["Score Rubrics"]
     assert text.endswith("###Feedback:")
-    template = load_template("prometheus-reference", [PROMPTS])
-    shown = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed)).write(
-        "correctness", "en", "Who?", "Goethe", references=["J. W. v. Goethe"]
-    )
-    worse = replace(criterion, direction="lower")
-    lower = Prompt(template, {"correctness": Rubric(worse)}).write("correctness", "en", "", "x", references=["y"])
+    prompt, message = asked("prometheus-reference", criterion, "Who?", "Goethe", references=("J. W. v. Goethe",))
+    worse = {"correctness": Rubric(replace(criterion, direction="lower"))}
+    lower = Prompt(prompt.template, worse).write("correctness", "en", "", "x", references=["y"])
     assert "###Reference Answer (Score 1):" in lower.user
-    assert "###Reference Answer (Score 5):\nJ. W. v. Goethe\n\n" in shown.user
+    assert "###Reference Answer (Score 5):\nJ. W. v. Goethe\n\n" in message.user
     for reply, score in (
         ("Feedback: The response names the author. [RESULT] 5", 5),
         ("Feedback: It would get a 3 if it gave the year. So the overall score is 2. [RESULT] 2", 2),
@@ -212,17 +216,8 @@ def test_the_form_of_prometheus() -> None:
         assert read_reply(reply, criterion.scale).score == score, reply
 
 
-PREFERENCE = Criterion("preference", COMPARED, question="Which is better?")
-
-
-def shown(name: str, criterion: Criterion, *texts: str, references: tuple[str, ...] = ()) -> tuple[Prompt, Message]:
-    template = load_template(name, [PROMPTS], pairs=criterion is PREFERENCE)
-    prompt = Prompt(template, rubrics_for([criterion], [PROMPTS], needed=template.needed))
-    return prompt, prompt.write(criterion.name, "en", *texts, references=references)
-
-
 def test_pairs_in_the_form_of_prometheus() -> None:
-    prompt, message = shown("prometheus", PREFERENCE, "Who wrote Faust?", "Goethe", "Schiller")
+    prompt, message = asked("prometheus", PREFERENCE, "Who wrote Faust?", "Goethe", "Schiller")
     parts = re.findall(r"^###(.+):\n(.*)$", message.user, re.M)[1:]
     assert parts == [
         ("Instruction", "Who wrote Faust?"),
@@ -230,7 +225,7 @@ def test_pairs_in_the_form_of_prometheus() -> None:
         ("Response B", "Schiller"),
         ("Score Rubric", "[Which is better?]"),
     ]
-    _, message = shown(
+    _, message = asked(
         "prometheus-reference", PREFERENCE, "Who?", "Goethe", "Schiller", references=("J. W. v. Goethe",)
     )
     assert "###Reference Answer:\nJ. W. v. Goethe\n\n###Score Rubric:" in message.user
@@ -247,17 +242,17 @@ def test_pairs_in_the_form_of_prometheus() -> None:
 def test_the_form_of_mr3() -> None:
     levels = (Level(0, "No"), Level(1, "Yes"))
     criterion = Criterion("clarity", Scale("ordinal", levels), question="Is it clear?")
-    _, message = shown("mr3", criterion, "Who wrote Faust?", "Goethe")
+    _, message = asked("mr3", criterion, "Who wrote Faust?", "Goethe")
     assert re.findall(r"^# (.+)$", message.system, re.M) == ["Instruction", "Evaluation Rubric", "Response Format"]
     assert message.user == "# Input\nWho wrote Faust?\n\n# Response\nGoethe\n\n# Your Response"
     assert "\n0: No\n1: Yes\n" in message.system
     schema = json.loads(message.system.split("# Response Format")[1])
     assert list(schema["properties"]) == schema["required"] == ["explanation", "score"]
     assert schema["properties"]["score"]["enum"] == ["0", "1"]
-    _, message = shown("mr3", Criterion("depth", Scale.of("0-100"), question="How deep?"), "", "Goethe")
+    _, message = asked("mr3", Criterion("depth", Scale.of("0-100"), question="How deep?"), "", "Goethe")
     assert message.user == "# Response\nGoethe\n\n# Your Response"
     assert "enum" not in json.loads(message.system.split("# Response Format")[1])["properties"]["score"]
-    prompt, message = shown("mr3", PREFERENCE, "Who wrote Faust?", "Goethe", "Schiller")
+    prompt, message = asked("mr3", PREFERENCE, "Who wrote Faust?", "Goethe", "Schiller")
     assert "# Assistant A\nGoethe\n\n# Assistant B\nSchiller\n\n# Your Response" in message.user
     schema = json.loads(message.system.split("# Response Format")[1])
     assert schema["properties"]["score"]["enum"] == ["Assistant A", "Assistant B", "tie"]
@@ -279,7 +274,7 @@ def test_the_form_of_mr3() -> None:
 
 def test_judges_with_a_form_of_their_own_get_no_schema() -> None:
     for name, structured in (("prometheus", "none"), ("mr3", "none"), ("detailed", "json_schema")):
-        prompt, _ = shown(name, TASK_QUALITY, "", "x")
+        prompt, _ = asked(name, TASK_QUALITY, "", "x")
         output = Output("o", "s", "g", "en", "Goethe")
         model = Model("m", "openai", "m")
         plan = JudgingPlan((model,), (prompt,), {"task_quality": TASK_QUALITY}, [output], {"s": Source("s", "en")})

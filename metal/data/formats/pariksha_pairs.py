@@ -62,11 +62,12 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         [*frame.columns.intersection(["output", "source", "first", "second"]), "rater", "language"]
     )
     draft = draft_from(frame[~again], {"criterion": "preference", "name": "pariksha-pairs"}, path)
-    lines = (*draft.notes, *notes, f"{int(again.sum())} battles that a rater judged a second time were left out")
+    if again.any():
+        notes.append(f"{plural(int(again.sum()), 'battle')} that a rater judged a second time were left out")
     raters = tuple(
         JUDGE if rater.rater == JUDGE.rater else replace(rater, kind="human", group="native") for rater in draft.raters
     )
-    return replace(draft, card=replace(CARD, name="pariksha-pairs"), raters=raters, notes=lines)
+    return replace(draft, card=replace(CARD, name="pariksha-pairs"), raters=raters, notes=(*draft.notes, *notes))
 
 
 def _with_answers(frame: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, list[str]]:

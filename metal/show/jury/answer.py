@@ -39,10 +39,8 @@ def cards(run: JuryRun) -> Iterator[Remark]:
     worse = [row for row in rows if row["better"] == "no"]
     if worse:
         most = min(worse, key=lambda row: row["gain"])
-        words = (
-            f"In {plural(len(worse), 'case')}; on {_where(run, most)} it agrees with people in "
-            f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}."
-        )
+        shares = f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}"
+        words = f"In {plural(len(worse), 'case')}; on {_where(run, most)} it agrees with people in {shares}."
         yield Remark("Worse than one member", words)
     worth = [row for row in rows if known(row["size"])]
     if worth:
