@@ -146,7 +146,8 @@ async def judge_async(
 
     A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal.judges_list` shows providers, the keys
     they need and the judges of your judges.toml. METAL's prompts are `simple` and `detailed` (`metal.prompt_show`).
-    Baselines need no network: majority, random, lexical.
+    Baselines need no network: majority, random, lexical. Classifiers, cross-encoders and reward models on vLLM
+    (`vllm-classify:`, `vllm-score:`, `vllm-reward:`) get the texts without a prompt, and give numbers.
 
     Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
     `resume` and pays again for no more than the calls in flight at a power cut; `resume` with `judge` adds a judge to

@@ -215,6 +215,7 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
         ("vllm-classify", "ordinal", {"probs": [2.0, -1.5, 0.5]}, calls.UNFIT, "no probabilities"),
         ("vllm-classify", "ordinal", {"probs": ["a", "b", "c"]}, calls.NOT_A_REPLY, "no score"),
         ("vllm-score", "interval", {"score": None}, calls.NOT_A_REPLY, "no score"),
+        ("vllm-score", "interval", {"score": float("nan")}, calls.NOT_A_REPLY, "no score"),
         ("vllm-reward", "interval", {"data": []}, calls.NOT_A_REPLY, "no score"),
         ("vllm-reward", "interval", None, calls.UNKNOWN_MODEL, "404"),
     ],

@@ -147,6 +147,16 @@ def test_a_criterion_may_be_called_as_a_part_of_a_verdict_is() -> None:
     assert [(verdict.score, verdict.justification) for verdict in read.values()][:2] == [(3, "a"), (5, "b")]
 
 
+@pytest.mark.parametrize("name", ["Content-quality (v 2)", 'says "hi" \\ {score}', "तथ्य_और शैली", "İÇERİK"])
+def test_names_of_all_kinds_are_keys_of_the_reply(name: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    named = replace(TASK_QUALITY, name=name, label="L", question="Is it good?")
+    model = a_model(llm_server).asked_for_probabilities()
+    outcome = session(a_plan(model, count=1, criteria=(named, HALLUCINATIONS), prompt="chat-together"), tmp_path)
+    assert outcome.reasons == {"verdict": 2}
+    sent = next(iter(outcome.run.session.plan.questions(model))).message.user
+    assert f"Criterion: L (in your reply: {json.dumps(name, ensure_ascii=False)})\n" in sent
+
+
 def test_letters_and_two_objects_that_differ() -> None:
     letters = {"A": 1.0, "B": 2.0}
     assert read_part('{"fluency": {"score": "B"}}', FLUENCY, letters, "fluency").score == 2

@@ -33,11 +33,10 @@ Asked = TypeVar("Asked", bound=Question)
 class CallStatistics:
     """What the calls of one model and prompt were like, over all sessions of a run.
 
-    kinds: of verdicts, one for each rating, and why there is none. failed: calls given up, to be made when the run is
-    resumed. retried, asked_again: calls. wavering: verdicts that
-    contradict themselves. unsure: why verdicts lack a probability that was asked for. reused: answers taken from other
-    runs. batched: of the tokens, those of the batch service ("in", "out"). uncounted: replies whose tokens the provider
-    did not give. seconds: of each reply.
+    kinds: VERDICT or why there is none, for each rating. failed: calls given up, to be made when the run is resumed.
+    retried, asked_again: calls. wavering: verdicts that contradict themselves. unsure: why verdicts lack a probability
+    that was asked for. reused: answers taken from other runs. batched: of the tokens, those of the batch service ("in",
+    "out"). uncounted: replies whose tokens the provider did not give. seconds: of each reply.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)

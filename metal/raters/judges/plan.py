@@ -28,9 +28,7 @@ NO_TEXT = "no text"
 class JudgingQuestion:
     """A question (metal.raters.judges.call.Question) about an output: on one criterion, or on several together.
 
-    source: the text of its source.
-
-    references: those of the source, for a prompt that shows them.
+    source: the text of its source. references: those of the source, for a prompt that shows them.
     """
 
     key: str

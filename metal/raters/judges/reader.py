@@ -133,7 +133,8 @@ def read_part(text: str, scale: Scale, letters: Mapping[str, float] | None, crit
         return ReplyVerdict(None, UNPARSABLE if bare else EMPTY)
     if not objects[-1][1]:
         return ReplyVerdict(None, CUT_OFF)
-    parts = [(place, part_under(value, forms.keys_of(criterion, ("",)))) for place, value in objects]
+    keys = criterion.lower(), *forms.keys_of(criterion, ("",))
+    parts = [(place, part_under(value, keys)) for place, value in objects]
     parts = [(place, part) for place, part in parts if part is not None]
     at_the_ends = [
         part for (begin, end), part in parts if not all(map(_WORD.search, (_FENCE.sub("", bare[:begin]), bare[end:])))

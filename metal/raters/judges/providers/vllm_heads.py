@@ -8,6 +8,7 @@ probabilities give the rating's confidence and expected score.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,7 +34,7 @@ def _conversation(texts: Mapping[str, str]) -> dict[str, Any]:
     return {"messages": [{"role": role, "content": texts[part]} for role, part in roles.items()]}
 
 
-# The part of a provider's name -> where its models are asked, and the texts as they are sent.
+# Provider -> where its models are asked, and the texts as they are sent.
 HEADS: dict[str, tuple[str, Callable[[Mapping[str, str]], dict[str, Any]]]] = {
     "vllm-classify": ("/classify", _output),
     "vllm-score": ("/score", _pair),
@@ -91,4 +92,4 @@ def _numbers(given: Any) -> list[float]:
     while isinstance(given, list) and given and isinstance(given[-1], list):
         given = given[-1]
     numbers = given if isinstance(given, list) else [given]
-    return numbers if all(type(number) in (int, float) for number in numbers) else []
+    return numbers if all(type(number) in (int, float) and math.isfinite(number) for number in numbers) else []
