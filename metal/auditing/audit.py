@@ -266,9 +266,9 @@ def _few_sources(verdicts: pd.DataFrame) -> list[str]:
         return []
     languages = ", ".join(sorted(few["language"].unique()))
     return [
-        f"{languages}: fewer than {FEW_SOURCES} sources; 95% intervals of differences, leads and leniency are too "
-        "narrow: they cover about 92% with 20 sources, 84% with 10, and 82% and 57% where judges hardly err. Those of "
-        "shares, F1, kappa and alpha hold"
+        f"{languages}: fewer than {FEW_SOURCES} different inputs (sources), so take small differences between judges, "
+        "and how lenient one is, with care: their 95% intervals miss the truth in 8% of cases instead of 5% with 20 "
+        "sources, in 16% with 10, more where judges hardly err. Those of shares, F1, kappa and alpha are as wide as needed"
     ]
 
 

@@ -18,7 +18,7 @@ from metal.data.ratings import NOT_ASKED, UNANSWERED
 from metal.data.text import MINUS, figure, interval
 from metal.errors import Undefined
 from metal.stats.agreement import alpha_disagreement
-from metal.stats.bootstrap import SourceBootstrap, SourceDraws
+from metal.stats.bootstrap import SourceBootstrap, SourceDraws, quantiles
 from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
 from metal.stats.intervals import few_sources, interval_of_sums
@@ -149,9 +149,9 @@ class Standing:
         value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
         if 2 * len(drawn) < len(values) - 1 or sources < 2:
             return Bounds(value, -math.inf, math.inf)
-        low, high = np.quantile(drawn, [1 - p, p])
+        low, high = quantiles(drawn, 1 - p, p)
         wider = few_sources(p, sources) / NormalDist().inv_cdf(p) if sources < 30 else 1.0
-        return Bounds(value, value + (float(low) - value) * wider, value + (float(high) - value) * wider)
+        return Bounds(value, value + (low - value) * wider, value + (high - value) * wider)
 
     @property
     def correlates(self) -> bool:
@@ -239,6 +239,6 @@ def careless_people(cell: AuditCell, bootstrap: SourceBootstrap) -> list[int]:
     key = "careless", bootstrap
     if key not in cell.shared:
         panel = Standing(cell, "", bootstrap)
-        cell.shared[key] = careless(panel.people, cell.values, panel.draw, panel.upper)
+        cell.shared[key] = careless(panel.people, cell.values, panel.drawn.observed, panel.draw, panel.upper)
     people: list[int] = cell.shared[key]
     return people

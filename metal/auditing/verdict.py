@@ -153,13 +153,12 @@ def _people(beside: Standing, final: bool) -> tuple[str, str] | None:
     if beside.gold or balanced is None:
         return None
     alpha, floor = beside.alpha, beside.cell.settings.people_floor
-    words, lead = f"{beside.measure} {alpha}", None
-    if not beside.cell.by_scores:  # of scores a person's skill is below 0 wherever ICC is below a half
-        lead = beside.limits(balanced.person - balanced.constant)
-        words += f", a person knows {lead} more than a constant"
+    # Of scores a person's skill is below 0 wherever ICC is below a half.
+    lead = None if beside.cell.by_scores else beside.limits(balanced.person - balanced.constant)
     shown = alpha.low > 0 and (not lead or lead.low > 0)
     if shown and (alpha.high >= floor or not final):
         return None
+    words = f"{beside.measure} {alpha}" + (f", a person knows {lead} more than a constant" if lead else "")
     words += _rank_alike(beside)
     if alpha.high < floor or (lead and lead.high < SMALL):
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"

@@ -106,8 +106,7 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
     """The smallest number of sources with a power of at least `target`, from the first of the rising numbers on.
 
     The numbers are halved; then what lies between two of them is tried a few times, with four times the rounds, until
-    the power is the target within its Monte Carlo error. What is found is simulated with eight times the rounds. Raises
-    Undefined where the last is not enough.
+    the power is the target within its Monte Carlo error. Raises Undefined where the last is not enough.
     """
     low, high = -1, len(numbers)
     ends: dict[int, SimulatedPoint] = {}
@@ -131,7 +130,7 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
         left, right = (left, here) if here.value >= target else (here, right)
     else:
         here = right
-    final = measure(here.sources, 8)
+    final = measure(here.sources, 4)
     slope = (right.value - left.value) / math.log(right.sources / left.sources) if right.sources > left.sources else 1
     return Needed(final.sources, final.sources * final.error / max(slope, 0.1), final.value, final.error)
 
@@ -175,8 +174,9 @@ def _solve(point: SimulatedPoint, slope: float, target: float) -> float:
 
 SCORE = "generator score"
 QUESTIONS = (AS_GOOD, INFORMATIVE, SCORE)  # of a verdict its name; informative is the least that is asked for
-FEWEST = 20  # rounds of verdicts, after which a power that is far from what is asked for needs no more
-_FAR = 2.0  # five standard errors of a power of 0.8 or 0.2, in units of 1 / sqrt(rounds)
+FEWEST = 20  # rounds that show what the verdict is instead
+_LEAST = 8  # rounds of verdicts, after which a power that is far from what is asked for needs no more
+_FAR = 4.5  # half the squared z of three standard errors: the likelihood ratio's logarithm of a power that is far
 ITEMS = (30, 50, 100, 200, 300, 600, 1000, 2000)  # at which verdicts are simulated
 
 
@@ -250,8 +250,7 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
         passed: list[bool] = []
         for each in islice(verdicts(sources), rounds * times):
             passed.append(each.verdict in enough)
-            far = abs(sum(passed) / len(passed) - plan.target) > _FAR / math.sqrt(len(passed))
-            if far and len(passed) >= FEWEST:
+            if len(passed) >= _LEAST and _evidence(sum(passed), len(passed), plan.target) > _FAR:
                 break
         points[sources] = share_of(np.array(passed), sources)
         return points[sources]
@@ -268,6 +267,12 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
         reason = _instead(plan.items_of(numbers[-1]), list(islice(verdicts(numbers[-1]), FEWEST)))
     curve = tuple(points[number] for number in sorted(points))
     return replace(plan, now=points[now.sources], needed=needed, curve=curve, reason=reason)
+
+
+def _evidence(passed: int, rounds: int, power: float) -> float:
+    """The logarithm of how much likelier so many of the rounds are with the power they show than with `power`."""
+    shares = (passed, power), (rounds - passed, 1 - power)
+    return sum(part * math.log(part / (rounds * share)) for part, share in shares if part)
 
 
 def _instead(items: int, verdicts: list[Verdict]) -> str:

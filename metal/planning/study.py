@@ -13,7 +13,7 @@ import pandas as pd
 
 from metal import __version__
 from metal.data.dataset import Dataset
-from metal.data.text import signature_line
+from metal.data.text import plural, signature_line
 from metal.errors import Undefined, UsageError
 from metal.planning.cells import DesignCell, DesignSettings, Prices, design_cells
 from metal.planning.plans import NAN, QUESTIONS, SizePlan, plans
@@ -274,14 +274,19 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
             f"{prices.min_hourly:g}: people are paid too little (GENIE section 6); pay "
             f"{(prices.seconds or 0) * prices.min_hourly / 3600:.2f} USD a task or more"
         )
+    few: dict[int, list[str]] = {}
     for language in dict.fromkeys(cell.language for cell in cells):
         in_language = [cell for cell in cells if cell.language == language]
         least = min(cell.source_count for cell in in_language)
         if any(len(cell.people) == 1 for cell in in_language):
             yield f"{language}: one person only, so that nothing is known of how people differ"
         if least < FEW_SOURCES:
-            count = f"{least} source{'' if least == 1 else 's'}"
-            yield f"{language}: {count} cannot say much of how sources differ; take what it needs as rough"
+            few.setdefault(least, []).append(language)
+    for least, languages in few.items():
+        yield (
+            f"{', '.join(languages)}: {plural(least, 'different input')} (source{'s' * (least > 1)}) cannot show well how "
+            "inputs differ; take the numbers of items as rough"
+        )
 
 
 def signature(data: str, settings: DesignSettings) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
-_FEW_ITEMS = 2_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
+_FEW_ITEMS = 4_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
 _KEEP = 50_000_000
 _MOST = 2048  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
@@ -208,5 +208,19 @@ def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float,
     if not len(defined) or 2 * len(defined) < len(resampled):
         return None
     tail = (1 - level) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return float(low), float(high)
+    low, high = quantiles(defined, tail, 1 - tail)
+    return low, high
+
+
+def quantiles(values: Numbers, *shares: float) -> list[float]:
+    """The quantiles of defined values, as `numpy.quantile` gives them, in a fraction of the time for a few thousand.
+
+    >>> quantiles(np.array([3.0, 1.0, 2.0]), 0.25, 1.0)
+    [1.5, 3.0]
+    """
+    ordered, ends = np.sort(values), []
+    for share in shares:
+        below, part = divmod((len(ordered) - 1) * share, 1)
+        first, second = (float(ordered[min(int(below) + step, len(ordered) - 1)]) for step in (0, 1))
+        ends.append(second - (second - first) * (1 - part) if part >= 0.5 else first + (second - first) * part)
+    return ends

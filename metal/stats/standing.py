@@ -151,33 +151,37 @@ def _mean_recall(sums: Numbers, classes: Codes) -> Numbers:
     return mean_of_defined(list(np.moveaxis(shares, -1, 0)))
 
 
-def careless(people: Codes, values: Numbers, draw: Draw, upper: Callable[[Numbers], float]) -> list[int]:
+def careless(people: Codes, values: Numbers, times: Codes, draw: Draw, upper: Callable[[Numbers], float]) -> list[int]:
     """People who agree with the others far less than the others do, the farthest first; at least two remain.
 
-    people: (patterns, people). Only people for whom two classes count are looked at, on the classes that count for all
-    of them; then items without a single most frequent label are left out, and classes of which half that weight or less
-    remains. The upper limit of a person's agreement minus the mean of the others' is below -0.1, and the person is in
-    the worse half. upper: the one-sided 99% limit, from the value as observed and in each resample. Nobody of fewer
-    than three people.
+    people: (patterns, people). times: (patterns,) how often each occurs. Only people for whom two classes count are
+    looked at, on the classes that count for all of them; then items without a single most frequent label are left out,
+    and classes of which half that weight or less remains. A person's agreement minus the mean of the others' and its
+    upper limit are below -0.1, and the person is in the worse half. upper: the one-sided 99% limit, from the value as
+    observed and in each resample. Nobody of fewer than three people.
     """
     alone = Seats(people, np.zeros(len(people), dtype=np.int64), values, False)
-    seats: list[int] = []
-    sums: list[Numbers] = []
-    for seat in range(people.shape[1]):
-        features = alone.features(seat)[:, [WEIGHT, PERSON]]
-        untied = features * (features[:, :1].max(axis=2, keepdims=True) == 1)
-        observed, resamples = draw(np.concatenate([features[:, :1], untied], axis=1))
-        if (observed[0] >= LEAST_WEIGHT).sum() >= 2:
-            seats.append(seat)
-            sums.append(np.concatenate([observed[None], resamples]))  # (1 + resamples, 3, levels)
-    if len(seats) < 3:
+
+    def features(seat: int) -> Numbers:
+        """(patterns, 3, levels): WEIGHT; without tied items WEIGHT and PERSON."""
+        sums = alone.features(seat)[:, [WEIGHT, PERSON]]
+        return np.concatenate([sums[:, :1], sums * (sums[:, :1].max(axis=2, keepdims=True) == 1)], axis=1)
+
+    def apart(sums: Numbers) -> tuple[Numbers, Numbers]:
+        """(..., people) their agreement, and how far it is from the others'."""
+        recalls = _mean_recall(sums[..., 1:, :], classes)[..., 0]
+        return recalls, recalls - (recalls.sum(axis=-1, keepdims=True) - recalls) / (len(seats) - 1)
+
+    observed = np.stack([np.tensordot(times, features(seat), axes=1) for seat in range(people.shape[1])])
+    counts = observed[:, 0] >= LEAST_WEIGHT
+    seats = np.flatnonzero(counts.sum(axis=1) >= 2)
+    classes = (counts & (observed[:, 1] > LEAST_WEIGHT / 2))[seats].all(axis=0)
+    if len(seats) < 3 or classes.sum() < 2:
         return []
-    count = [(of_one[0, 0] >= LEAST_WEIGHT) & (of_one[0, 1] > LEAST_WEIGHT / 2) for of_one in sums]
-    classes = np.asarray(np.all(count, axis=0))
-    if classes.sum() < 2:
-        return []
-    recalls = np.stack([_mean_recall(of_one[:, 1:], classes)[..., 0] for of_one in sums], axis=1)
-    below = recalls - (recalls.sum(axis=1, keepdims=True) - recalls) / (len(seats) - 1)
-    worse = recalls[0] < np.median(recalls[0])
-    far = [place for place in np.argsort(below[0]).tolist() if worse[place] and upper(below[:, place]) < -FAR]
-    return [seats[place] for place in far[: len(seats) - 2]]
+    recalls, below = apart(observed[seats])
+    far = [place for place in np.argsort(below) if recalls[place] < np.median(recalls) and below[place] < -FAR]
+    if far:
+        drawn = apart(np.stack([draw(features(seat))[1] for seat in seats], axis=1))[1]
+        every = np.concatenate([below[None], drawn])
+        far = [place for place in far if upper(every[:, place]) < -FAR]
+    return [int(seats[place]) for place in far[: len(seats) - 2]]

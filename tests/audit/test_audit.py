@@ -80,9 +80,9 @@ def test_too_few_ratings(make_dataset: MakeDataset) -> None:
     assert "20 items" in row(result, "verdicts", judge="good")["reason"]
     few_sources = audit(make_dataset({"hi": world(60)}, outputs_per_source=10), QUICK)
     assert "6 sources" in row(few_sources, "verdicts", judge="good")["reason"]
-    assert "hi: fewer than 30 sources; 95% intervals of differences" in "".join(few_sources.warnings)
+    assert "hi: fewer than 30 different inputs (sources), so take small differences" in "".join(few_sources.warnings)
     people = {name: scores for name, scores in world(20).items() if name.startswith("A")}
-    assert "fewer than 30 sources" not in "".join(audit(make_dataset({"hi": people}), QUICK).warnings)
+    assert "fewer than 30" not in "".join(audit(make_dataset({"hi": people}), QUICK).warnings)
 
 
 def test_unanswered_questions_lower_coverage_and_strict_f1(make_dataset: MakeDataset) -> None:

@@ -164,7 +164,7 @@ def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
     assert "far-levels" not in {f.code for f in lint(read(tmp_path, HEAD + rows, missing="-1,-999,33"))}
     first, *others = metal.audit(read(tmp_path, HEAD + rows + rows.replace(",x,", ",gpt-4,")), resamples=100).warnings
     assert "-999 (2 times)" in first  # before what makes intervals a little too narrow
-    assert any("fewer than 30 sources" in warning for warning in others)
+    assert any("fewer than 30 different inputs" in warning for warning in others)
 
 
 def test_a_zero_that_may_mean_not_rated_is_said_and_can_be_named(tmp_path: Path) -> None:

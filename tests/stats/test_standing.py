@@ -72,5 +72,5 @@ def test_who_is_careless(people: int) -> None:
     def draw(features: Any) -> Any:
         return features.sum(axis=0), np.tensordot(weights, features, axes=1)
 
-    far = careless(answers, np.arange(2.0), draw, lambda values: float(np.quantile(values[1:], 0.99)))
+    far = careless(answers, np.arange(2.0), np.ones(200), draw, lambda values: float(np.quantile(values[1:], 0.99)))
     assert far == ([] if people == 2 else [0])
