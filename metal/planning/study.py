@@ -284,8 +284,8 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
             few.setdefault(least, []).append(language)
     for least, languages in few.items():
         yield (
-            f"{', '.join(languages)}: {plural(least, 'different input')} (source{'s' * (least > 1)}) cannot show well how "
-            "inputs differ; take the numbers of items as rough"
+            f"{', '.join(languages)}: {plural(least, 'different input')} (source{'s' * (least > 1)}) cannot show well "
+            "how inputs differ; take the numbers of items as rough"
         )
 
 
