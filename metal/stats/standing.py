@@ -174,8 +174,8 @@ def careless(people: Codes, values: Numbers, times: Codes, draw: Draw, upper: Ca
 
     observed = np.stack([np.tensordot(times, features(seat), axes=1) for seat in range(people.shape[1])])
     counts = observed[:, 0] >= LEAST_WEIGHT
-    seats = np.flatnonzero(counts.sum(axis=1) >= 2)
-    classes = (counts & (observed[:, 1] > LEAST_WEIGHT / 2))[seats].all(axis=0)
+    seats = np.flatnonzero(counts.sum(axis=1) >= 2).tolist()
+    classes = np.asarray((counts & (observed[:, 1] > LEAST_WEIGHT / 2))[seats].all(axis=0))
     if len(seats) < 3 or classes.sum() < 2:
         return []
     recalls, below = apart(observed[seats])
@@ -184,4 +184,4 @@ def careless(people: Codes, values: Numbers, times: Codes, draw: Draw, upper: Ca
         drawn = apart(np.stack([draw(features(seat))[1] for seat in seats], axis=1))[1]
         every = np.concatenate([below[None], drawn])
         far = [place for place in far if upper(every[:, place]) < -FAR]
-    return [int(seats[place]) for place in far[: len(seats) - 2]]
+    return [seats[place] for place in far[: len(seats) - 2]]
