@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.data.files import bundled, read_toml
+from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.prompts import Message, Prompt, fence, fence_code
@@ -265,6 +266,29 @@ def test_translated_prompts(tmp_path: Path) -> None:
         UsageError, match=r"no prompt in 'sw' for hallucinations: write criteria/hallucinations\.sw\.toml"
     ):
         rubrics_for([HALLUCINATIONS], folders, language="sw")
+
+
+@pytest.mark.parametrize("language", ["ar", "de", "es", "fr", "hi", "zh"])
+def test_metal_s_own_prompts_in_other_languages_say_as_much(language: str) -> None:
+    for name in METAL_CRITERIA:
+        english, other = (read_toml(PROMPTS / "criteria" / f"{name}{end}.toml") for end in ("", f".{language}"))
+        levels = [(level["value"], len(level["reasons"])) for level in english["levels"]]
+        assert [(level["value"], len(level["reasons"])) for level in other["levels"]] == levels
+        assert other["detailed"].count("\n\n") == english["detailed"].count("\n\n")
+        for first, level in zip(english["levels"], other["levels"], strict=True):
+            assert (first["label"] in english["detailed"]) == (level["label"] in other["detailed"]), (
+                name,
+                level["label"],
+            )
+        criterion = metal_criterion(name)
+        template = load_template("detailed", [PROMPTS], language)
+        assert template.path == PROMPTS / "judge" / f"detailed.{language}.toml"
+        rubrics = rubrics_for([criterion], [PROMPTS], needed=template.needed, language=language)
+        user = Prompt(template, rubrics, language).write(name, language, "", "X").user
+        for words in (other["detailed"].strip(), *(reason for level in other["levels"] for reason in level["reasons"])):
+            assert words in user
+        latin = set(re.findall(r"[A-Za-z]{3,}", user)) - {"JSON", "OUTPUT", "BEGINS", "ENDS", "score", "justification"}
+        assert language in ("de", "es", "fr") or not latin
 
 
 def test_a_prompt_nobody_knows() -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import metal
+from metal.data.files import bundled
 from metal.errors import UsageError
 from tests.llm_server import LlmServer, prompt_digest
 
@@ -91,8 +92,12 @@ def test_instructions_in_the_language_of_the_text(asked: Path) -> None:
 
 def test_a_language_without_a_prompt_is_named(asked: Path) -> None:
     small().save(asked / "data")
+    text = (bundled("prompts") / "criteria" / "task_quality.es.toml").read_text("utf-8")
+    (asked / "criteria").mkdir()
+    brief = re.sub(r'detailed = """.*?"""', "", text, flags=re.DOTALL)
+    (asked / "criteria" / "task_quality.es.toml").write_text(brief, "utf-8")
     with pytest.raises(UsageError, match="has no detailed description in 'es'"):
-        metal.judge("data", "openai:j", prompt_language="text")
+        metal.judge("data", "openai:j", prompt_language="text", prompt_folders=".")
     frame = pd.DataFrame({"source": ["a"], "language": "eu", "rater": "A1", "task_quality": 1, "text": "Testua"})
     metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "basque")
     with pytest.raises(UsageError, match=r"no prompt in 'eu' for task_quality: write criteria/task_quality.eu.toml"):

@@ -59,9 +59,10 @@ def blind_table(run: ProbeRun) -> TableView:
     against = {(row["judge"], row["what"], row["language"]) for row in records if row["says"] in AGAINST}
     often = Counter((judge, what) for judge, what, _ in against)  # in how many languages
     records.sort(key=lambda row: (row["judge"], row["what"] != together, -often[row["judge"], row["what"]]))
-    criteria = dict.fromkeys(row["criterion"] for row in records)
-    named = "; ".join(f"{run.short(criterion)}: {criterion_in_words(run, criterion)}" for criterion in criteria)
-    notes = (f"{EXPLAINED} {named}.", *reasons(run, "probes", records, "language"))
+    criteria = {row["criterion"]: run.short(row["criterion"]) for row in records}
+    named = {short: words for name, short in criteria.items() if (words := criterion_in_words(run, name)) != short}
+    spelled = f" {'; '.join(f'{short}: {words}' for short, words in named.items())}." if named else ""
+    notes = (f"{EXPLAINED}{spelled}", *reasons(run, "probes", records, "language"))
     keys, cell = {"judge": "judge", "what": "changed"}, partial(_cell, run)
     options: dict[str, Any] = {"name": "blind", "notes": notes, "turns": False}
     return across_languages(run, "probes", "What judges do not see", records, keys, cell, languages, **options)
