@@ -96,6 +96,14 @@ def test_a_bad_file_is_refused(text: str, problem: str, tmp_path: Path) -> None:
         load_frame("hi", [tmp_path])
 
 
+def test_our_unreviewed_rubrics_come_with_a_form_in_the_language_only() -> None:
+    hindi, german = ([rubric.criterion for rubric in theirs(code).rubrics.values()] for code in ("hi", "de"))
+    assert "अच्छा" in {level.label for criterion in hindi for level in criterion.scale.levels}
+    assert theirs("hi").frame.reviewed == "unreviewed"
+    assert "Good" in {level.label for criterion in german for level in criterion.scale.levels}  # the form is in English
+    assert theirs("de").frame.reviewed == ""
+
+
 def test_guidelines_and_levels_are_translated_where_there_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "prompts" / "criteria").mkdir(parents=True)
     text = (PROMPTS / "criteria" / "task_quality.toml").read_text(encoding="utf-8")

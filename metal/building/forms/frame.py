@@ -21,7 +21,7 @@ from metal.data.escaping import environment, source
 from metal.data.files import read_toml
 from metal.data.languages import sides
 from metal.errors import DataError, check_known
-from metal.raters.judges.rubric import translated
+from metal.raters.judges.rubric import UNREVIEWED, translated
 
 _TEXT = re.compile(r'\bt\((?:\w+ === 1 \? )?"([^"]+)"(?: : "([^"]+)")?')
 _PLACE = re.compile(r"\{\w+\}")
@@ -46,11 +46,17 @@ def translation(frame: Frame, text: str, **values: object) -> str:
 
 def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assignment:
     """The assignment with the form's words and the rubrics in the language of the outputs, as far as `folders` have
-    them.
+    them; METAL's own rubrics only where the form's words are there, too.
     """
     language = sides(assignment.language)[1]
-    rubrics = {name: translated(rubric, folders, language) for name, rubric in assignment.rubrics.items()}
-    return replace(assignment, rubrics=rubrics, frame=load_frame(language, folders))
+    frame = load_frame(language, folders)
+    rubrics = {
+        name: translated(rubric, folders if frame.texts else folders[:-1], language)
+        for name, rubric in assignment.rubrics.items()
+    }
+    if any(rubric.reviewed == UNREVIEWED for rubric in rubrics.values()):
+        frame = replace(frame, reviewed=UNREVIEWED)
+    return replace(assignment, rubrics=rubrics, frame=frame)
 
 
 def load_frame(language: str, folders: Sequence[Path]) -> Frame:
