@@ -258,7 +258,7 @@ def _beside_people(
     for place in everywhere:
         outputs = int((items.language == place).sum())
         why[place] = (
-            f"{outputs} outputs rated by people, {LEAST} needed"
+            f"{plural(outputs, 'output')} rated by people, {LEAST} needed"
             if outputs < LEAST
             else f"people's reliability is {reliability[place]:.2f}, {LEAST_RELIABILITY:g} needed"
             if reliability[place] < LEAST_RELIABILITY
