@@ -154,6 +154,9 @@ def test_saved_as_the_command_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     pd.testing.assert_frame_equal(again.verdicts, metal.audit("demo", "judges", resamples=100).verdicts)
 
 
+COLUMNS = {"rater": "annotator", "criterion": "metric", "source": "doc", "language": "lang", "score": "value"}
+
+
 def ratings() -> pd.DataFrame:
     """A table as people have it: their own names for columns and raters."""
     people = {"A1": [2, 1, 0, 2, 1, 0] * 6, "A2": [2, 1, 1, 2, 1, 0] * 6, "A3": [2, 2, 0, 2, 1, 0] * 6}
@@ -168,7 +171,7 @@ def ratings() -> pd.DataFrame:
 
 def test_a_dataframe_is_read_like_a_table_file(tmp_path: Path) -> None:
     options: dict[str, Any] = {
-        "columns": {"rater": "annotator", "criterion": "metric", "source": "doc", "language": "lang", "score": "value"},
+        "columns": COLUMNS,
         "kinds": {"gpt*": "llm"},
         "directions": {"hallucinations": "lower"},
     }
@@ -258,6 +261,7 @@ MODEL = "openai:gpt-4o-mini"
 def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
     """A call of each public function; number: which call it is."""
     demo, out = folder / "demo", folder / "out"
+    small = metal.read(ratings(), columns=COLUMNS, kinds={"gpt*": "llm"}, directions={"hallucinations": "lower"})
     metal.judge(demo, "majority", out=folder / "judges")
     metal.judge(demo, lambda source, output, criterion: 1, criteria="task_quality", out=folder / "function")
     metal.score(demo, "compression,copy-rate,novelty", into=True)
@@ -286,10 +290,10 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "bias_language": lambda n: metal.bias_language(demo, folder / "judges"),
         "probe_plan": lambda n: metal.probe_plan(demo, per_language=2, out=out / f"probes{n}"),
         "probe_run": lambda n: metal.probe_run(
-            demo, "fake:random", per_language=2, folder=out / f"probed-{n}", out=out / f"judged-{n}"
+            demo, "fake:random", languages="en", per_language=2, folder=out / f"probed-{n}", out=out / f"judged-{n}"
         ),
         "probe_report": lambda n: metal.probe_report(out / f"probed-{n}", out / f"judged-{n}"),
-        "audit": lambda n: metal.audit(demo, folder / "judges", resamples=100),
+        "audit": lambda n: metal.audit(demo, folder / "judges", languages="en", resamples=100),
         "billboard": lambda n: metal.billboard(demo, folder / "judges", **board),
         "billboard_apply": lambda n: metal.billboard_apply(ensemble, demo, board=demo),
         "billboard_crowd": lambda n: metal.billboard_crowd(demo, **board | {"reference": "rater=A1,A2"}),
@@ -303,7 +307,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "gate": lambda n: metal.gate(folder / "gate.toml", folder / "now"),
         "gate_init": lambda n: metal.gate_init(demo, folder / "before", least=5, out=out / f"gate{n}.toml"),
         "gate_watch": lambda n: metal.gate_watch(folder / "gate.toml", folder / "now", state=out / "watch.jsonl"),
-        "design": lambda n: metal.design(demo, rounds=100, criteria="task_quality", languages="en"),
+        "design": lambda n: metal.design(demo, rounds=100, raters=(1,), criteria="task_quality", languages="en"),
         "design_anchors": lambda n: metal.design_anchors(demo),
         "design_labels": lambda n: metal.design_labels(demo, folder / "judges", criteria="task_quality"),
         "export": lambda n: metal.export(demo, to="csv", out=out / f"{n}.csv"),
@@ -318,10 +322,10 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "metric_check": lambda n: metal.metric_check("copy-rate"),
         "metric_list": lambda n: metal.metric_list(),
         "ls": lambda n: metal.ls(folder),
-        "monitor": lambda n: metal.monitor(demo, resamples=100),
+        "monitor": lambda n: metal.monitor(small, resamples=100),
         "monitor_simulate": lambda n: metal.monitor_simulate(seeds=1, rounds=1, workers=10),
         "open_run": lambda n: metal.open_run(folder / "audit"),
-        "passport": lambda n: metal.passport(metal.audit(demo, folder / "function", resamples=100)),
+        "passport": lambda n: metal.passport(metal.audit(demo, folder / "function", languages="en", resamples=100)),
         "prompt_list": lambda n: metal.prompt_list(),
         "prompt_show": lambda n: metal.prompt_show(criterion="task_quality"),
         "read": lambda n: metal.read(demo),
