@@ -55,15 +55,15 @@ def test_wheel_contents(wheel: Path) -> None:
 def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     python = install(wheel, tmp_path / "environment")
     metal = python.with_name("metal")
-    where = "from metal.data.files import bundled; print(bundled('datasets/demo'))"
-    demo = run(python, "-c", where, cwd=tmp_path).strip()
+    code = "from metal.data import files, formats; print(files.bundled('datasets/demo'))"
+    code += "; print(formats.metal_criterion('hallucinations').direction)"
+    demo, direction = run(python, "-c", code, cwd=tmp_path).splitlines()
     assert "_bundled" in demo
+    assert direction == "lower"
     run(metal, "judge", demo, "-j", "majority,lexical", "--out", "judges", cwd=tmp_path)
     shown = run(metal, "audit", demo, "judges", "--out", "run", "--resamples", "100", cwd=tmp_path)
     assert "Verdicts" in shown
     assert "Report: metal-demo/mlqe/report.html" in run(metal, "demo", cwd=tmp_path)
-    criteria = "from metal.data.formats import metal_criterion; print(metal_criterion('hallucinations').direction)"
-    assert run(python, "-c", criteria, cwd=tmp_path).strip() == "lower"
 
 
 def test_checkout_finds_its_own_folders() -> None:

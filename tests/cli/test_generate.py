@@ -16,7 +16,6 @@ from metal.data.dataset import Card, assemble, load_dataset, save_dataset, with_
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
-from metal.raters.judges.journal import lock_run
 from tests.cli.forks import Metal
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, rejects_parameters
@@ -269,12 +268,6 @@ def test_ctrl_c_keeps_what_has_come(metal: Metal, llm_server: LlmServer, mine: P
     assert llm_server.requests == len(outputs(mine)) == 2 * PASSAGES
 
 
-def test_a_second_process_is_refused(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
-    metal("generate", mine, "-m", MODEL, "--out", "r")
-    with lock_run(tmp_path / "r"):
-        assert "another" in metal.refused("generate", "--resume", "r")
-
-
 # ---------------------------------------------------------------- faults
 
 
@@ -304,25 +297,6 @@ def test_faults_are_counted_and_told(metal: Metal, llm_server: LlmServer, mine: 
     assert "warning: 4 passages have no usable output to choose: en-0, en-1, en-2, ..." in done.said
     assert {one["source"] for one in outputs(mine)} == {f"zh-{n}" for n in range(EACH)}
     assert Counter(one["generator"] for one in outputs(mine)) == {GOOD: EACH, BAD: EACH}
-
-
-def test_failed_calls_are_made_on_resuming(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
-    llm_server.faults = lambda call: Fault("400") if "ferry number 2" in call.prompt else None
-    done = metal("generate", mine, "-m", MODEL, "-l", "en")
-    assert "2 failed. Go on with: metal generate --resume runs/mine-generate" in done.said
-    assert len(outputs(mine)) == 2 * EACH - 2
-    llm_server.faults = None
-    metal("generate", "--resume", "runs/mine-generate")
-    assert llm_server.requests == 2 * EACH + 2
-    assert len(outputs(mine)) == 2 * EACH
-
-
-def test_a_model_that_stops_says_why_and_the_others_go_on(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
-    llm_server.faults = lambda call: Fault("404") if call.model == "wrong" else None
-    done = metal("generate", mine, "-m", f"openai:wrong,{MODEL}", expect=2)
-    assert done.err.count("\n") == 1
-    assert "openai:wrong stopped" in done.err
-    assert len(outputs(mine)) == 2 * PASSAGES
 
 
 def test_a_model_that_takes_no_temperature(metal: Metal, llm_server: LlmServer, mine: Path) -> None:

@@ -241,15 +241,6 @@ def test_files_a_kill_left_half_written_are_cleared(metal: Metal, llm_server: Ll
     ]  # fmt: skip
 
 
-def test_a_torn_record_is_healed(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
-    path = tmp_path / "r" / "journal.jsonl"
-    path.write_bytes(path.read_bytes()[:-30])
-    metal("judge", "--resume", "r")
-    assert llm_server.requests == 17
-    assert len(records(tmp_path / "r")) == 16
-
-
 def test_a_damaged_journal_is_told(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
     path = tmp_path / "r" / "journal.jsonl"
