@@ -242,6 +242,13 @@ def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
         yield Paragraph(f"warning{more}: {run.warnings[0]}", cut=True)
 
 
+def go_on(run: Run, verb: str) -> str:
+    """The command of a verb on the same data, with the same runs of judges and the same people."""
+    given = [str(run.data.get("path", "DATASET")), *map(str, run.data.get("more", ()))]
+    given += ["--reference", str(run.settings["reference"])] if run.settings.get("reference") else []
+    return f"metal {verb} {shlex.join(given)}"
+
+
 def to_hand_out(run: Run, more: str = "") -> str:
     """The command that hands outputs out to people; a table or release becomes a dataset first. more: options."""
     path = str(run.data.get("path", "DATASET"))

@@ -15,7 +15,7 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, listed, percent, plural, printable, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
-from metal.show.parts import criterion_in_words
+from metal.show.parts import criterion_in_words, go_on
 from metal.show.view import Remark
 
 ERROR = 0.05  # of a verdict *as good as a person*
@@ -276,9 +276,13 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
 
 def _next(run: AuditRun, cells: Cells) -> Remark:
     """The case where the fewest further items would decide, and the command that plans them."""
-    title, data = "What to do next", shlex.quote(str(run.data["path"]))
+    title = "What to do next"
     if not cells:
-        return Remark(title, "Let a judge rate the same outputs:", f"metal judge {data} --judge MODEL")
+        return Remark(
+            title,
+            "Let a judge rate the same outputs:",
+            f"metal judge {shlex.quote(str(run.data['path']))} --judge MODEL",
+        )
     undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
     words = "Read the answers on which judge and people differ. What more ratings would decide:"
     if undecided:
@@ -288,4 +292,4 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell whether "
             f"{called(run, near['judge'])} is {what} {place(run, near)}. What every case needs:"
         )
-    return Remark(title, words, f"metal design {data}")
+    return Remark(title, words, go_on(run, "design"))

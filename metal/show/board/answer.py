@@ -13,7 +13,7 @@ from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
 from metal.show.board.raters import one_person
 from metal.show.board.words import ahead, best_generators, best_single, pearson, people_in_words
-from metal.show.parts import main_place, to_hand_out
+from metal.show.parts import go_on, main_place, to_hand_out
 from metal.show.view import Remark
 
 MOST_NAMED = 3
@@ -73,15 +73,18 @@ def cards(run: BoardRun) -> Iterator[Remark]:
         yield Remark("One by one, or in pairs", both)
     if first := best_generators(run):
         yield Remark("Who leads among the generators", first)
-    data = shlex.quote(str(run.data["path"]))
     if len(run.people_names) == 1:
         words = "With a second person on the same outputs the board can say how well people themselves agree:"
         yield Remark("What to do next", words, to_hand_out(run))
     elif "llm" in run.kinds.values():
         words = "In which language, and for which criterion, a judge is as good as a person:"
-        yield Remark("What to do next", words, f"metal audit {data}")
+        yield Remark("What to do next", words, go_on(run, "audit"))
     else:
-        yield Remark("What to do next", "Let an LLM judge join the board:", f"metal judge {data} --judge MODEL")
+        yield Remark(
+            "What to do next",
+            "Let an LLM judge join the board:",
+            f"metal judge {shlex.quote(str(run.data['path']))} --judge MODEL",
+        )
 
 
 def _both_ways(run: BoardRun) -> str:

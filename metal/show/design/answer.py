@@ -13,7 +13,7 @@ from metal.runs.columns import Row
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.words import designs_compared, limits, pay
-from metal.show.parts import in_sentence, to_hand_out
+from metal.show.parts import go_on, in_sentence, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_ROWS = 8
@@ -104,10 +104,9 @@ def cards(run: DesignRun) -> Iterator[Remark]:
     """Beware, how to spend labels, what to do next."""
     yield Remark("Not to be concluded", limits(run))
     yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
-    data = shlex.quote(str(run.data.get("path", "DATASET")))
     if buy := to_buy(run):
         where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
         words = "Add outputs of the same kind to the dataset, then hand out what nobody has rated:"
         yield Remark("What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}"))
     else:
-        yield Remark("What to do next", "See what the ratings there are say:", f"metal audit {data}")
+        yield Remark("What to do next", "See what the ratings there are say:", go_on(run, "audit"))

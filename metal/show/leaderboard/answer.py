@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from metal.boards.cells import ALL_LANGUAGES
@@ -11,7 +10,7 @@ from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.board.words import people_in_words
 from metal.show.leaderboard.page import commands
 from metal.show.leaderboard.words import differing_texts, first_by_language, score_of, why_alone
-from metal.show.parts import main_place
+from metal.show.parts import go_on, main_place
 from metal.show.view import Remark
 
 
@@ -67,6 +66,5 @@ def cards(run: LeaderboardRun) -> Iterator[Remark]:
     for generator, command in commands(run)[:1]:
         yield Remark("What to do next", f"Nobody rated {within(generator)} yet. To hand its outputs out:", command)
         return
-    data = shlex.quote(str(run.data.get("path", "DATASET")))
     words = "How many more ratings would make the scores as sure as you want:"
-    yield Remark("What to do next", words, f"metal design {data}")
+    yield Remark("What to do next", words, go_on(run, "design"))

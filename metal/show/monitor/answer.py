@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from metal.genie.monitoring import why_noisy
 from metal.runs.columns import Row
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.words import limits
-from metal.show.parts import in_sentence, to_hand_out
+from metal.show.parts import go_on, in_sentence, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_NAMED = 3
@@ -145,15 +144,14 @@ def cards(run: MonitorRun) -> Iterator[Remark]:
         first, *others = apart
         also = f" Nor can {_named(others)}." if others else ""
         yield Remark("Who cannot be compared", f"{within(first)}: {apart[first]}.{also}")
-    data = shlex.quote(str(run.data.get("path", "DATASET")))
     if len(run.tables["exclusions"]):
         words = "Leave out who fails the test questions; nothing is removed from the dataset:"
-        yield Remark("What to do next", words, f"metal audit {data} --exclude-noisy")
+        yield Remark("What to do next", words, f"{go_on(run, 'audit')} --exclude-noisy")
     elif not run.examined:
         words = "Hide test questions among the next tasks, to know who does not read:"
         yield Remark("What to do next", words, to_hand_out(run, " --test-questions"))
     else:
-        yield Remark("What to do next", "See what judges are worth beside these people:", f"metal audit {data}")
+        yield Remark("What to do next", "See what judges are worth beside these people:", go_on(run, "audit"))
 
 
 def _named(raters: list[str]) -> str:
