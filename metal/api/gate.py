@@ -244,6 +244,8 @@ def gate_init(
 def _too_few(before: Side, declared: Declared) -> Any:
     """What the anchors cannot show, by how the judge differs from itself when it is asked again."""
     from metal.auditing.settings import AuditSettings
+    from metal.runs.run import spoken
+    from metal.show.parts import in_sentence
 
     dataset, judges = before.dataset, before.judges
     again = {name: other for other, rater in dataset.raters.items() if (name := rater.about.get("repeats")) in judges}
@@ -259,9 +261,12 @@ def _too_few(before: Side, declared: Declared) -> Any:
     table = rows.tables["drift"]
     few = table[table["needed"] > table["outputs"]]
     for (outputs, sources, needed), cells in few.groupby(["outputs", "sources", "needed"], sort=False):
-        places = (cells["criterion"].astype(str) + " in " + cells["language"].astype(str)).tolist()
-        where = f"{len(places)} of {plural(len(table), 'case')}, {first_few(places, 3)}" if places[1:] else places[0]
+        places = [
+            f"{in_sentence(dataset.criteria[criterion].label or criterion)} in {spoken(language)}"
+            for criterion, language in cells[["criterion", "language"]].itertuples(index=False, name=None)
+        ]
+        where = f"{len(places)} of {plural(len(table), 'case')} ({first_few(places, 3)})" if places[1:] else places[0]
         yield (
-            f"{where}: {outputs} anchors of {sources} sources; about {needed:.0f} show that nothing changed within "
-            "these margins"
+            f"{where}: {outputs} anchors of {sources} sources, and about {needed:.0f} are needed to show that nothing "
+            "changed within these margins"
         )

@@ -107,7 +107,7 @@ def init(out: Path, **options: Any) -> None:
         lines = metal.gate_init(out=out, **options)
     console.say(f"Written: {out}", wrap=False)
     for line in lines:
-        console.say(f"too few: {line}")
+        console.say(f"Too few anchors in {line}")
 
 
 @verb(

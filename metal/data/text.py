@@ -86,9 +86,9 @@ def figure(value: Any, form: str = ".2f") -> str:
 
 
 signed = partial(figure, form="+.2f")  # a difference, with two digits and its sign
-share = partial(figure, form=".3f")  # a score from 0 to 1, a width or a power, with three digits
+share = partial(figure, form=".3f")  # a mean score, a width or a power, with three digits
 spread = partial(figure, form=".4f")  # a standard deviation, with four digits
-score = partial(figure, form=".4g")  # a mean on any scale, with four significant digits
+score = partial(figure, form=".4g")  # a coefficient on any scale, with four significant digits
 amount = partial(figure, form=",.2f")  # money, with two digits and thousands apart, without its sign
 rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, with thousands apart
 

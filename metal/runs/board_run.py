@@ -14,7 +14,7 @@ from metal.boards.ensemble import GROUP, NAME
 from metal.boards.history import Entry
 from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
-from metal.data.text import MINUS, amount, count, coverage, figure, known, percent, score, signed
+from metal.data.text import MINUS, amount, count, coverage, figure, known, percent, score, share, signed
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, need_files
@@ -64,7 +64,7 @@ DESCRIBED: Tables = {
     "generators": (
         *CELL,
         *unshown("by", "rank", "cluster", "generator", "human", "sources", "undefined"),
-        Column("score", "mean score", score, interval=True),
+        Column("score", "mean score", share, interval=True),
     ),
     "ensembles": (
         *CELL,

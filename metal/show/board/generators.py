@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import MINUS, UNDEFINED, count, figure, interval, known, listed, name, score, within
+from metal.data.text import MINUS, UNDEFINED, count, figure, interval, known, listed, name, score, share, within
 from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart, generator_dots
@@ -51,7 +51,7 @@ def _rankings(run: BoardRun, criterion: str, language: str) -> dict[str, dict[st
 def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
     if row is None:
         return UNDEFINED, ""
-    below = f"{score(row['score'])} {interval(row['score_low'], row['score_high'], score)}"
+    below = f"{share(row['score'])} {interval(row['score_low'], row['score_high'], share)}"
     return Cell(count(row["rank"]), below.strip()), count(row["cluster"])
 
 
@@ -62,7 +62,7 @@ def generator_charts(run: BoardRun) -> list[Chart]:
     charts = [lines] if lines else []
     if by_people := list(rankings.get("people", {}).values()):
         key, words = "generators_people", "the mean score"
-        charts.append(generator_dots(run, key, by_people, words, "mean score", "generators", score))
+        charts.append(generator_dots(run, key, by_people, words, "mean score", "generators", share))
     return charts
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from metal.boards.board import Board
 from metal.boards.ensemble import LEAST_COVERAGE, NAME
-from metal.data.text import count, figure, interval, known, listed, p_value, plural, score, signed, within
+from metal.data.text import count, figure, interval, known, listed, p_value, plural, share, signed, within
 from metal.runs.board_run import KINDS, BoardRun
 from metal.runs.columns import Row, title_of
 from metal.runs.leaderboard_run import LeaderboardRun
@@ -294,7 +294,7 @@ def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator
         if row["generator"] == name and known(row["rank"]):
             last = sum(other["by"] == row["by"] for other in generators)
             place = f"rank {count(row['rank'])} of {last} generators by {within(row['by'])}"
-            yield f"{board.main}: {place}, mean {score(row['score'])}"
+            yield f"{board.main}: {place}, mean {share(row['score'])}"
     for row in _main_rows(board, "overrating"):
         if row["rater"] == name and known(row["value"]):
             ends = interval(row["low"], row["high"], signed)
