@@ -116,7 +116,9 @@ def corrected(
         raise UsageError(f"no criterion {what} that people and a judge rated: nothing to correct")
     kept = [row for row in rows if math.isfinite(row["corrected"])]
     poor = [row for row in kept if row["labels_saved"] < 1]
-    warnings = [f"in {len(poor)} of {len(kept)} cases the judge does not pay: people alone are as sure"] if poor else []
+    warnings = (
+        [f"in {len(poor)} of {len(kept)} cases the judge does not help: people alone are as sure"] if poor else []
+    )
     tables = {
         "corrected": pd.DataFrame(rows, columns=list(CORRECTED)),
         "differences": pd.DataFrame(differences, columns=list(DIFFERENCES)),

@@ -21,6 +21,7 @@ from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.selection import answers_at, fixed_sequence, needed
 from metal.stats.significance import clustered_mean
 
+NO_CONFIDENCE = "the judge gave no confidence"
 LEAST = 20  # items with people's answer, for a calibration
 THEN = " > "  # between the judges of a cascade
 WAYS = ("rating", "repeats", "orders", "prompts", "languages", "jury")
@@ -208,7 +209,7 @@ def _calibration_row(
 
 
 def _few(sure: Sure, items: int) -> str:
-    return f"{items} answers with confidence that people rated, {LEAST} needed" if sure.way else "no confidence"
+    return f"{items} answers with confidence that people rated, {LEAST} needed" if sure.way else NO_CONFIDENCE
 
 
 def _selection_row(

@@ -53,9 +53,7 @@ def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
         for row in named
     ]
     others = [row for row in leans if row not in named]
-    places = sorted({language_name(row["language"]) for row in others})
-    where = listed([*places[:MOST_NAMED], *(["others"] if len(places) > MOST_NAMED else [])])
-    more = f" {plural(len(others), 'more case leans', 'more cases lean')}, in {where}." if others else ""
+    more = f" {plural(len(others), 'more case leans', 'more cases lean')}." if others else ""
     beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
     return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
 

@@ -28,7 +28,7 @@ def headline(run: CorrectRun) -> str:
     wrong = f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
     if not saved:
         return f"{wrong}."
-    return f"{wrong}; with it each label by people counts for {figure(min(saved))} to {figure(max(saved))}."
+    return f"{wrong}; with its help one label by people is worth {figure(min(saved))} to {figure(max(saved))}."
 
 
 def _why_not(run: CorrectRun) -> str:
@@ -72,7 +72,7 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
     if poor:
         words = f"In {plural(len(poor), 'case')}, for instance {_where(run, poor[0])}: people alone are as sure."
-        yield Remark("Where the judge does not pay", words)
+        yield Remark("Where the judge does not help", words)
 
 
 def scope(run: CorrectRun) -> str:

@@ -27,8 +27,8 @@ def headline(run: DiffRun) -> str:
         return f"FAIL: the judge is another one: its {listed(parts)} changed since the baseline."
     if undecided:
         needs = [row["needed"] for row in undecided if known(row["needed"])]
-        much = f"; the hardest needs about {count(max(needs))} outputs" if needs else ""
-        where = f"in {len(undecided)} of {plural(len(rows), 'case')} one beyond the margin is not excluded"
+        much = f"; about {count(max(needs))} outputs would tell in all" if needs else ""
+        where = f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
         return f"{'UNDECIDED: no' if gate else 'No'} change is shown, but {where}{much}."
     better = [row for row in rows if row["says"] == BETTER]
     judges = list(dict.fromkeys(row["judge"] for row in rows))

@@ -23,7 +23,10 @@ LOOKS = {
 }
 MOST_CHARTS = 12
 MOST_ROWS = 300
-EXPLAINED = "Change of agreement with people on the same outputs, with what two one-sided tests do not reject."
+EXPLAINED = (
+    "Change of agreement with people on the same outputs, with its interval (of two one-sided tests); below, how many "
+    "outputs there are and how many would tell."
+)
 
 
 def _groups(run: DiffRun) -> dict[tuple[str, str], list[Row]]:
@@ -72,7 +75,7 @@ def says_table(run: DiffRun) -> TableView:
 def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
     ends = interval(row["difference_low"], row["difference_high"], signed)
-    needs = [f"{count(row['outputs'])} of about {count(row['needed'])}"] if known(row["needed"]) else []
+    needs = [f"{count(row['outputs'])} of about {count(row['needed'])} outputs"] if known(row["needed"]) else []
     below = "\n".join([f"{signed(row['difference'])} {ends}".strip(), *needs])
     return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
 

@@ -37,7 +37,8 @@ def uses_table(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) 
     used = used[:most] or run.judge_names[:1]
     notes = [EXPLAINED]
     if left := len(run.judge_names) - len(used):
-        notes.append(f"{left} of {len(run.judge_names)} judges are not in this table; all figures are in the passport.")
+        verb = "is" if left == 1 else "are"
+        notes.append(f"{left} of {len(run.judge_names)} judges {verb} not in this table, but in the passport.")
     title = "What they may be used for" if len(used) > 1 else f"What {name(used[0])} may be used for"
     allowed = (row for judge in used for row in _of(rows, judge))
     keys = {"judge": "judge", "criterion": ""}

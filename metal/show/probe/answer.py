@@ -37,6 +37,14 @@ def headline(run: ProbeRun) -> str:
     return f"Nothing is shown against {who} in {languages}, which does not show that it can judge."
 
 
+def lead(run: ProbeRun) -> str:
+    """What the figures of the table are."""
+    return (
+        "Without a sign: how often the judge scores the text as it was above the changed one, 1 always, 0.5 by chance. "
+        "With a sign: how far the change moves its score."
+    )
+
+
 def _languages(rows: Sequence[Row]) -> str:
     names = list(dict.fromkeys(language_name(row["language"]) for row in rows))
     more = [f"{len(names) - MOST_NAMED} more languages"] if len(names) > MOST_NAMED + 1 else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from metal.data.languages import language_name
 from metal.data.text import figure, known, percent, plural, within
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
-from metal.selecting.selecting import UNKNOWN
+from metal.selecting.selecting import NO_CONFIDENCE, UNKNOWN
 from metal.show.parts import criterion_in_words, judges_by_language
 from metal.show.view import Remark
 
@@ -57,6 +58,10 @@ def cards(run: SelectRun) -> Iterator[Remark]:
         reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
         words = f"In {plural(len(unsaid), 'case')}, for instance {_where(run, unsaid[0])}: {reason}."
         yield Remark("Where nothing can be said", words)
+        if reason == NO_CONFIDENCE:
+            words = "Ask the judge with token probabilities, or several times, and give that run too:"
+            asked = f"metal judge {shlex.quote(str(run.data.get('path', 'DATASET')))} --judge MODEL --repeat 5"
+            yield Remark("What to do next", words, asked)
 
 
 def scope(run: SelectRun) -> str:
