@@ -178,4 +178,4 @@ def test_what_is_refused() -> None:
     with pytest.raises(UnknownName, match="judge 'gpt-5'"):
         metal.select(data, cascade="gpt-5,gpt<b>")
     only = metal.select(data, confidence="rating", resamples=200)
-    assert set(only.tables["selection"]["undefined"]) == {"threshold: no confidence"}
+    assert set(only.tables["selection"]["undefined"]) == {"threshold: the judge gave no confidence"}
