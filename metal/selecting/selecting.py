@@ -235,7 +235,7 @@ def _selection_row(
         "undefined": "",
     }
     if not any(sure.way for sure in line.values()):
-        return row | {"says": UNKNOWN, "undefined": "threshold: no confidence"}
+        return row | {"says": UNKNOWN, "undefined": f"threshold: {NO_CONFIDENCE}"}
     can = int((~np.isnan(confidence[decided])).any(axis=1).sum())
     if can < needed(chosen.alpha, delta):
         reason = f"{can} sources with an answer and its confidence, {needed(chosen.alpha, delta)} needed"
