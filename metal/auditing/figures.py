@@ -16,7 +16,7 @@ from metal.stats.agreement import Disagreement, alpha_disagreement
 from metal.stats.agreement import krippendorff_alpha as alpha
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
 from metal.stats.intervals import jackknife_variance, share_interval
-from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, distinct, find_patterns, total
+from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, find_patterns, total
 from metal.stats.significance import t_test
 
 Statistic = Callable[[Any], Numbers]  # (...) from weights (..., patterns), or from sums over them (..., F)
@@ -61,7 +61,7 @@ class Resampled:
     def __init__(self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap, among: Codes | None = None) -> None:
         self.patterns: Patterns = find_patterns(codes)
         self.n = len(codes)
-        self.n_sources = len(distinct(sources)[0])
+        self.n_sources = int(np.count_nonzero(np.bincount(sources)))
         self._sources, self._among = sources, among
         self._bootstrap = bootstrap
 

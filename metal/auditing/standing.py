@@ -70,9 +70,9 @@ class Standing:
         self.asked = int((rated & (answers != NOT_ASKED)).sum())
         self.items = np.flatnonzero(rated & (answers >= 0))
         self.sources = cell.matrix.sources[self.items]
-        self.n_sources = len(distinct(self.sources)[0])
+        self.n_sources = int(np.count_nonzero(np.bincount(self.sources)))
         self.codes = np.column_stack([people[self.items], answers[self.items]])
-        self.answers_used = len(distinct(answers[self.items])[0])
+        self.answers_used = int(np.count_nonzero(np.bincount(answers[self.items])))
 
     @cached_property
     def drawn(self) -> Resampled:

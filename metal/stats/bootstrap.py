@@ -122,8 +122,10 @@ class SourceBootstrap:
             return None
         count = len(names)
         if among is not None:
-            every = np.asarray(among)[distinct(among)[0]]
-            count, source = len(every), np.searchsorted(every, sources)
+            first, _ = distinct(among)
+            count, place = len(first), np.zeros(int(among.max(initial=0)) + 1, dtype=np.int64)
+            place[among[first]] = np.arange(count)
+            source = place[sources]
         block = self.blocks(count)
         if block is not None:
             count, source = int(block.max()) + 1, block[source]
@@ -141,7 +143,8 @@ class SourceBootstrap:
         columns: Numbers = np.ascontiguousarray(flat.T, dtype=np.float32 if exact else np.float64)
         chunks = self.source_weights(len(flat), columns.dtype)
         drawn = np.concatenate([columns @ chunk.T for chunk in chunks], axis=1, dtype=np.float64)
-        return drawn.T.reshape(self.resamples, *np.shape(sums)[1:]) / parts
+        drawn /= parts
+        return drawn.T.reshape(self.resamples, *np.shape(sums)[1:])
 
     def _in_blocks(self, sums: Any) -> Any:
         """(blocks, F) the sums over the sources of each block; unchanged, (sources, F), where there are few sources."""

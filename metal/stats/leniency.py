@@ -180,21 +180,23 @@ class RatedItems:
 
         A person who is severer than the others by a constant adds no noise to the order of outputs.
         """
-        scores = self.people.copy()
-        answered = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
+        given = ~np.isnan(self.people.T)
+        scores, present = np.where(given, self.people.T, 0.0), given.astype(np.float64)  # (R, n): sums by column
+        answered = present.sum(axis=0)
         for language in range(self.languages):
-            rows = self.language == language
+            rows = np.flatnonzero(self.language == language)
+            own, by_whom, people = scores[:, rows], present[:, rows], answered[rows]
+            counts = by_whom.sum(axis=1)
             for _ in range(20):  # alternating least squares of outputs and people
-                away = scores[rows] - np.nanmean(scores[rows], axis=1, keepdims=True) if rows.any() else scores[rows]
-                present = ~np.isnan(away)
-                counts = present.sum(axis=0)
-                severity = np.where(counts > 0, np.nansum(away, axis=0) / np.maximum(counts, 1), 0.0)
+                away = own.sum(axis=1) - by_whom @ (own.sum(axis=0) / people)
+                severity = np.where(counts > 0, away / np.maximum(counts, 1), 0.0)
                 severity -= (severity * counts).sum() / max(counts.sum(), 1)
-                scores[rows] -= severity
+                own -= severity[:, None] * by_whom
                 if np.abs(severity).max(initial=0.0) < 1e-9:
                     break
-        means = np.nanmean(scores, axis=1)
-        return means, scores - means[:, None], answered
+            scores[:, rows] = own
+        means = scores.sum(axis=0) / answered
+        return means, np.where(given, scores - means, np.nan).T, answered
 
     @cached_property
     def residual_df(self) -> Numbers:
@@ -253,10 +255,11 @@ def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
         without = np.repeat(of_language[None], len(own), axis=0)
         without[:, place] -= totals[own]
         drawn = _figures(without, scale, enough, enough_reliable)
-        for name in FIGURES:
-            each = (len(own) - 1) / len(own) * ((drawn[name] - drawn[name].mean(axis=0)) ** 2).sum(axis=0)
-            variance[name] += np.nan_to_num(each)
-            fourth[name] += np.nan_to_num(each) ** 2 / (len(own) - 1)
+        for name in FIGURES:  # one that is undefined without some source has no variance
+            figure = np.where(np.isfinite(drawn[name]), drawn[name], np.nan)
+            each = (len(own) - 1) / len(own) * ((figure - figure.mean(axis=0)) ** 2).sum(axis=0)
+            variance[name] += each
+            fourth[name] += each**2 / (len(own) - 1)
     return {
         name: Shifts(
             full[name][0], variance[name], variance[name] ** 2 / np.where(fourth[name] > 0, fourth[name], np.nan)
