@@ -38,7 +38,7 @@ class Sampled:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Which languages have too few passages for a verdict on a judge, with one output of each."""
-        from metal.auditing.verdict import MIN_ITEMS
+        from metal.auditing.standing import MIN_ITEMS
 
         drawn = Counter(source.language for source in self.dataset.sources.values())
         few = [f"{language} {count}" for language, count in drawn.items() if count < MIN_ITEMS]

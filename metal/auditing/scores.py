@@ -114,7 +114,7 @@ class ScoreStanding(Standing):
 
     def without_each_source(self) -> tuple[Codes, Balanced | None]:
         """(sources,) their numbers in the dataset, or of blocks, and `balanced` without each of them in turn."""
-        fewer = ScoreStanding(self.cell, self.judge, self.bootstrap)
+        fewer = ScoreStanding(self.cell, self.judge, self.bootstrap, gold=self.gold)
         fewer.varied = Varied.WITHOUT_ONE
         first, _ = distinct(self.sources)
         many = self.bootstrap.blocks(len(first))

@@ -27,6 +27,8 @@ from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, Seats, b
 
 MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
 P = 0.95  # of a one-sided limit
+MIN_ITEMS = 30  # of a verdict
+NOTHING = "nothing to tell apart"
 MIN_SHARED = 30  # items of two people whose ranks are compared
 
 
@@ -55,14 +57,24 @@ NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
 class Standing:
     """A judge beside the people of a cell, with everything that the rules look at; without a name, people alone.
 
-    Items: with an answer of the judge and two people; with one person per item, with that person.
+    Items: with an answer of the judge and two people; by `gold`, with one person, whose answer is the label. By
+    default only where most items have one person, and fewer than MIN_ITEMS have two.
     """
 
     measure = "alpha"  # of people's agreement
 
-    def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        cell: AuditCell,
+        judge: str,
+        bootstrap: SourceBootstrap,
+        without: Sequence[int] = (),
+        gold: bool | None = None,
+    ) -> None:
         self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
-        self.gold = 2 * int((cell.ratings_per_item >= 2).sum()) < int((cell.ratings_per_item >= 1).sum())
+        several = int((cell.ratings_per_item >= 2).sum())
+        self.mostly_alone = 2 * several < int((cell.ratings_per_item >= 1).sum())
+        self.gold = self.mostly_alone and several < MIN_ITEMS if gold is None else gold
         self.who = [seat for seat in range(len(cell.people)) if seat not in without]
         people = cell.by_people[:, self.who]
         answers = cell.by_judge(judge) if judge else np.zeros(len(people), dtype=np.int16)
@@ -167,7 +179,7 @@ class Standing:
         if len(enough) > 1 and self.balanced is not None:
             return ""
         have = f"only {enough[0]!r} has" if len(enough) == 1 else "fewer than two classes have"
-        return f"{have} {LEAST_WEIGHT:.0f} items: nothing to tell apart"
+        return f"{have} {LEAST_WEIGHT:.0f} items: {NOTHING}"
 
     @cached_property
     def above(self) -> list[Bounds]:

@@ -22,7 +22,8 @@ person after a shift, or a line, fitted on other sources, is *informative*, and 
 than a constant only after that, or whose scores are shown to correlate with people's.
 
 With one person per item there is no person beside the judge: the label is that person's, and the best verdict is
-*informative*.
+*informative*. Where most items have one person, the items with two decide if MIN_ITEMS are there; what they leave
+undecided is decided by all items in this way.
 """
 
 from __future__ import annotations
@@ -37,13 +38,12 @@ import numpy as np
 from metal.auditing.cells import AuditCell
 from metal.auditing.figures import range_columns
 from metal.auditing.scores import ScoreStanding, standing
-from metal.auditing.standing import NO_BOUNDS, Bounds, Standing, careless_people
+from metal.auditing.standing import MIN_ITEMS, NO_BOUNDS, NOTHING, Bounds, Standing, careless_people
 from metal.data.text import MINUS, figure, interval, listed, signed, within
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Numbers, ratio
 from metal.stats.standing import Balanced
 
-MIN_ITEMS = 30
 MIN_SOURCES = 20
 MIN_COVERAGE = 0.95
 MIN_CLASS_SHARE = 0.02
@@ -107,6 +107,22 @@ def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap, *, ranges: 
     ranges: whether figures without each person in turn are wanted too; no verdict depends on them.
     """
     beside = standing(cell, judge, bootstrap)
+    decided = _with_panel(beside, ranges)
+    if decided.verdict != UNDECIDED or beside.gold or not beside.mostly_alone:
+        return decided
+    key = "standing", judge, bootstrap
+    panel = cell.shared[key]
+    cell.shared[key] = type(beside)(cell, judge, bootstrap, gold=True)
+    by_label = _with_panel(cell.shared[key], ranges)
+    if by_label.verdict == UNDECIDED:
+        cell.shared[key] = panel
+        return decided
+    return replace(by_label, reason=f"{by_label.reason} (by the {len(beside.items)} items with two: {decided.reason})")
+
+
+def _with_panel(beside: Standing, ranges: bool) -> Verdict:
+    """The verdict by a panel; people who are far below the others are left out of it."""
+    cell, judge, bootstrap = beside.cell, beside.judge, beside.bootstrap
     missing = _missing(beside)
     early = (UNDECIDED, missing) if missing else _people(beside, final=False)
     far = [] if early or beside.gold or cell.by_scores else careless_people(cell, bootstrap)
@@ -140,7 +156,7 @@ def _missing(beside: Standing) -> str:
     if beside.n_sources < MIN_SOURCES:
         return f"{beside.n_sources} sources, {MIN_SOURCES} needed for an interval"
     if not beside.gold and math.isnan(beside.alpha.value):
-        return f"people's {beside.measure} is undefined: they always gave the same answer"
+        return f"people always gave the same answer, so that {beside.measure} is undefined: {NOTHING}"
     return beside.nothing_to_tell()
 
 
@@ -290,7 +306,7 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
     beyond = beside.limits(balanced.judge - balanced.constant - settings.keep * person)
     if beyond.low <= 0:
         how = "keeps less than" if beyond.high < 0 else "not shown to keep"
-        words = f"{how} {settings.keep:g} of it"
+        words = f"{how} {settings.keep:g} of what a person knows"
         clauses.append(Clause(words, beyond.high < 0, beyond.needed(0.0, items)))
     if not beside.cell.by_scores:
         clauses += _classes(beside)

@@ -121,7 +121,8 @@ def _tables() -> Iterator[str]:
     yield (
         "Each table of a run stands in `tables/` as CSV, JSON and Parquet. *On the page*: its heading there; *better*: "
         "which end is. An empty figure is undefined, for the reason in `undefined`; `_low` and `_high` are the ends of "
-        "its 95% interval. `items` counts what a figure is computed from, `dropped` what was left out, and why."
+        "its 95% interval, in `verdicts` one-sided 5% limits. `items` counts what a figure is computed from, `dropped` "
+        "what was left out, and why."
     )
     for run in RUNS:
         yield f"## metal {run.command}"

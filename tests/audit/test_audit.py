@@ -132,7 +132,7 @@ def test_one_class_is_undefined_not_zero(make_dataset: MakeDataset) -> None:
     assert "kappa: one class on both sides" in judge["undefined"]
     assert row(result, "verdicts")[["verdict", "reason"]].tolist() == [
         "undecided",
-        "people's alpha is undefined: they always gave the same answer",
+        "people always gave the same answer, so that alpha is undefined: nothing to tell apart",
     ]
     compat = audit(dataset, replace(QUICK, paper_compat=True))
     assert row(compat, "table_6")["H"] == "0.00 / 1.00"

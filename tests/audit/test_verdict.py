@@ -96,12 +96,27 @@ def test_one_person_an_item(share: float, expected: str) -> None:
         assert "one person per item" in said.reason
 
 
-def test_a_few_second_people_do_not_replace_a_thousand_labels() -> None:
+@pytest.mark.parametrize(("share", "items"), [(1.0, 40), (0.6, 1000)])
+def test_items_with_one_person_decide_what_the_others_leave_open(share: float, items: int) -> None:
     rng = np.random.default_rng(7)
     gold = rng.integers(0, 2, 1000)
-    second = np.where(np.arange(1000) < 40, gold, -1)
-    said = decide(cell_of(np.stack([gold, second], axis=1), answers(rng, gold, 2, 0.9)))
-    assert (said.verdict, said.items) == ("informative", 1000)
+    second = np.where(np.arange(1000) < 40, answers(rng, gold, 2, share), -1)
+    decided = decide(cell_of(np.stack([gold, second], axis=1), answers(rng, gold, 2, 0.9)))
+    assert (decided.verdict, decided.items) == ("informative", items)
+    assert np.isnan(decided.share_kept.value) == (items == 1000)
+    assert ("(by the 40 items with two: people's agreement is not shown" in decided.reason) == (items == 1000)
+
+
+def test_more_items_with_one_person_do_not_lower_a_verdict() -> None:
+    rng = np.random.default_rng(9)
+    truth = rng.integers(0, 2, 700)
+    people = np.stack([answers(rng, truth, 2, 0.9) for _ in range(3)], axis=1)
+    judge = answers(rng, truth, 2, 0.97)
+    alone = decide(cell_of(people[:300], judge[:300]))
+    people[300:, 1:] = -1
+    beside = decide(cell_of(people, judge))
+    assert alone.verdict == beside.verdict == "as good as a person"
+    assert alone.share_kept.value == pytest.approx(beside.share_kept.value)
 
 
 def test_who_is_careless_does_not_hang_on_the_judge_or_on_a_part_timer() -> None:

@@ -183,7 +183,7 @@ def test_the_first_screen_answers(two_judges: Dataset, report_on: ReportOn) -> N
         "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells no more than a constant answer would. "
         "At most about 1 of those as good may be so by chance."
     )
-    assert [card.title for card in cards(run)] == ["People agree least", "What to do next"]
+    assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
     assert lines["Worst"].startswith("constant on task_quality in ")
     assert lines["Judges"] == (

@@ -10,7 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from metal.auditing.own_outputs import PREFERS
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE, VERDICTS
+from metal.auditing.standing import NOTHING
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, listed, percent, plural, printable, signed, within
 from metal.runs.audit_run import AuditRun
@@ -22,6 +23,7 @@ ERROR = 0.05  # of a verdict *as good as a person*
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 LOW_COVERAGE = 0.95
+GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
 SHOWN = 0.005  # less is 0% in words
 MOST_NAMED = 3
 Cells = Sequence[dict[str, Any]]
@@ -52,13 +54,17 @@ def place(run: AuditRun, cell: dict[str, Any]) -> str:
     return f"on {criterion_in_words(run, cell['criterion'])} in {language_name(cell['language'])}"
 
 
-def rank(cell: dict[str, Any]) -> tuple[int, float]:
-    """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows."""
-    return VERDICTS.index(cell["verdict"]), -cell["share_kept"] if known(cell["share_kept"]) else 0.0
+def rank(cell: dict[str, Any]) -> tuple[int, bool, float]:
+    """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows; then, where
+    that is unknown, for one that is far above a constant."""
+    kept, above = cell["share_kept"], cell["above_constant"]
+    return VERDICTS.index(cell["verdict"]), not known(kept), -kept if known(kept) else -above if known(above) else 0.0
 
 
 def knows(cell: dict[str, Any]) -> str:
     """What the judge keeps of what a person knows, or how far above a constant it is."""
+    if ONCE in cell["reason"]:
+        return "is as good as a person once recalibrated"
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
         return "is below a constant answer as given"
     if known(cell["share_kept"]):
@@ -89,7 +95,9 @@ def headline(run: AuditRun) -> str:
     verdicts = {cell["verdict"] for cell in cells}
     if verdicts == {UNDECIDED}:
         whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
-        return f"Whether {whom} can be trusted is still undecided: the ratings are too few or too uncertain."
+        nothing = all(NOTHING in cell["reason"] for cell in cells)
+        why = f"there is {NOTHING} in people's ratings" if nothing else "the ratings are too few or too uncertain"
+        return f"Whether {whom} can be trusted is still undecided: {why}."
     if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
         return f"Nobody can be judged here: people disagree among themselves {_cases(run, cells, DISAGREE)}."
     return f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant answer does."
@@ -269,7 +277,8 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
     where = listed([f"{place(run, rows[key])} (alpha {figure(rows[key]['alpha'])})" for key in named])
     where = where[:1].upper() + where[1:]
     if not split:
-        return Remark("People agree least", f"{where}: no judge can be measured better there than that.")
+        least = f"{where}: no judge can be measured better there than that."
+        return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
     return Remark("People disagree", f"{where}{more}. No judge can be validated there before people agree.")
 
@@ -284,7 +293,11 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             f"metal judge {shlex.quote(str(run.data['path']))} --judge MODEL",
         )
     undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
-    words = "Read the answers on which judge and people differ. What more ratings would decide:"
+    if all(NOTHING in cell["reason"] for cell in cells):
+        return Remark(title, "Have worse outputs rated, too: where all are alike, no judge is told from a constant.")
+    differ = any(cell["weighted_f1"] != 1 for cell in cells)
+    read = "Read the answers on which judge and people differ. " if differ else ""
+    words = f"{read}What more ratings would decide:"
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = AS_GOOD if near["verdict"] == INFORMATIVE else INFORMATIVE

@@ -113,7 +113,7 @@ def agreement_table(run: AuditRun) -> TableView:
         rows.append([Cell(language, language_name(language)), *pairs])
     columns = ("", *(criterion.short for criterion in run.audited))
     notes = undefined(run, "people", cells.values(), ("table_6_kappa", "pairwise_f1"))
-    return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1", columns, rows, notes=notes)
+    return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1, full panels alone", columns, rows, notes=notes)
 
 
 def _pair(row: Row | None) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import (
     AS_GOOD,
     DISAGREE,
@@ -177,7 +178,8 @@ def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], firs
 def _kept(row: Row) -> str:
     """What the judge keeps, or where it stands to a constant; or else how many items are needed."""
     if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
-        return f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else ""
+        nothing = NOTHING if NOTHING in row["reason"] else ""
+        return f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else nothing
     if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
         return "only once recalibrated"
     if known(row["share_kept"]) and row["share_kept"] >= 0:
@@ -185,7 +187,7 @@ def _kept(row: Row) -> str:
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = figure(row["above_constant"])
         return f"{'no' if above == '0.00' else above} better than a constant"
-    return "worse than a constant"
+    return f"{'as given ' if ONCE in row['reason'] else ''}worse than a constant"
 
 
 def _bar(row: Row) -> tuple[float, float, float] | None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from metal.auditing.judging import added_statistics
 from metal.auditing.settings import MIN_RATED
+from metal.auditing.standing import MIN_ITEMS
 from metal.auditing.verdict import (
     AS_GOOD,
     DISAGREE,
     INFORMATIVE,
     MIN_COVERAGE,
-    MIN_ITEMS,
     MIN_SOURCES,
     SMALL,
     UNDECIDED,

@@ -18,7 +18,7 @@ MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
     "Alone: as good as a person. Beside people: informative, with scores corrected by people. Below: what it keeps of "
-    "what a person knows; where that is not above 0, only corrected scores are of use; 95% intervals."
+    "what a person knows; where that is not above 0, only corrected scores are of use; 90% intervals."
 )
 
 
