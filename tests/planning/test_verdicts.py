@@ -101,7 +101,7 @@ def test_why_no_number_of_items_would_do() -> None:
         "most often people disagree, people do not agree" in few(disagree, LIKE_A_PERSON)[LIKE_A_PERSON, AS_GOOD].reason
     )
     alike = cell_of(np.zeros((200, 3), int), np.zeros(200, int), levels=2)
-    assert "most often undecided, people's alpha is undefined" in few(alike, "j")["j", INFORMATIVE].reason
+    assert "most often undecided, people always gave the same answer" in few(alike, "j")["j", INFORMATIVE].reason
     people = world(4, "50/50", 300)
     poor = cell_of(people.by_people, np.where(np.arange(300) % 2, people.by_people[:, 0], 0), levels=2)
     plans = few(poor, "j")
