@@ -144,6 +144,13 @@ def test_a_run_keeps_them_with_its_ratings(server: LlmServer, tmp_path: Path) ->
     assert moved == {"openai:gpt-4o/detailed", "gemini:gemini-2.5-flash/detailed"}
 
 
+def test_a_criterion_without_levels_has_none_and_keeps_its_scores(server: LlmServer, tmp_path: Path) -> None:
+    asked = ASK | {"criteria": "overall_quality"}
+    run = metal.judge(DEMO, "openai:gpt-4o", probabilities=True, out=tmp_path / "run", **asked)
+    assert run.ratings["score"].notna().any()
+    assert not {"confidence", "expected"} & set(read_facts(run.folder / "ratings.parquet").dropna(axis=1, how="all"))
+
+
 def plan_questions(plan: Any) -> list[Any]:
     return [question for model in plan.models for question in plan.questions(model)]
 

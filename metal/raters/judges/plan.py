@@ -92,7 +92,7 @@ class JudgingQuestion:
         under = in_reply(criterion) if self.prompt.template.together else ""
         given = level_probabilities(reply, judged, levels, under)
         mean = None
-        if scale.ends and not scale.compares and len(given.by_level) == len(levels):
+        if levels and scale.ends and not scale.compares and len(given.by_level) == len(levels):
             total = sum(given.by_level.values())
             mean = sum(share * self.rated(criterion, level) for level, share in given.by_level.items()) / total
         return given.confidence, mean, given.why
