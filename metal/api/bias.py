@@ -5,6 +5,7 @@ what is missing to say so.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,6 +206,7 @@ def bias_plan(
     rows, notes = [], []
     for each in condition_plans(dataset, codes, pivot):
         asked = f"{prompt} -c {','.join(names(criteria))}" if criteria else prompt
+        asked += f" --base-url {shlex.quote(base_url)}" if base_url else ""
         command = each.command.format(data=where, judge=",".join(names(judge)) or "JUDGE", prompt=asked)
         for language, outputs in each.outputs.items():
             row = {"condition": each.condition, "language": language, "state": "there", "outputs": outputs}

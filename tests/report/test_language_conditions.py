@@ -231,6 +231,11 @@ def test_missing_conditions_are_costed_and_made(asked: Path) -> None:
     assert table.loc[("the same contents", "es"), ["state", "outputs"]].tolist() == ["missing", 12]
     assert table.loc[("asked again", "en"), "calls"] == 24
     assert 0 < table.loc[("asked again", "en"), "dollars"] < 0.1
+    own = metal.bias_plan(
+        "data", judge="openai-compatible:m1", base_url="http://127.0.0.1:8000/v1", languages=["en", "es"]
+    )
+    commands = own.table.loc[own.table["condition"] == "asked again", "command"]
+    assert "-p simple --base-url http://127.0.0.1:8000/v1 --repeat 2" in commands.iloc[0]
     pd.DataFrame({"id": ["x"], "text": ["y"]}).to_csv(asked / "mine.csv", index=False)
     with pytest.raises(UsageError, match="no translation is of a text that is missing"):
         metal.bias_plan("data", languages=["en", "es"], translations="mine.csv", out="both")
