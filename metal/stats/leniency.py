@@ -185,7 +185,7 @@ class RatedItems:
         answered = present.sum(axis=0)
         for language in range(self.languages):
             rows = np.flatnonzero(self.language == language)
-            own, by_whom, people = scores[:, rows], present[:, rows], answered[rows]
+            own, by_whom, people = scores[:, rows], present[:, rows], np.maximum(answered[rows], 1)
             counts = by_whom.sum(axis=1)
             for _ in range(20):  # alternating least squares of outputs and people
                 away = own.sum(axis=1) - by_whom @ (own.sum(axis=0) / people)
