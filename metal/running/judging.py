@@ -40,7 +40,7 @@ from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rate
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import find_provider, open_client
 from metal.raters.judges.rubric import DETAILED, rubrics_for
-from metal.raters.judges.templates import load_template, variant
+from metal.raters.judges.templates import load_template, translation, variant
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
 from metal.runs.passport import check, read_passport
@@ -198,8 +198,10 @@ def judge_job(
         raise UsageError(
             f"functions and score heads ({listed(direct)}) get no prompt; give them a run of their own with `out`"
         )
-    if direct and any(variant(name, together=True) == name for name in request.prompts):
-        raise UsageError(f"{direct[0]} gets no prompt and is asked for one criterion a call; leave out `together`")
+    together = any(variant(name, together=True) == name for name in request.prompts)
+    for option, given in (("together", together), ("prompt_language", request.prompt_language)):
+        if direct and given:
+            raise UsageError(f"{direct[0]} gets no prompt and is asked for one criterion a call; leave out `{option}`")
     pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
     if pairs and request.test_questions:
         raise UsageError("`test_questions` are about single outputs, and these are pairs")
@@ -319,9 +321,12 @@ def load_prompts(
 ) -> tuple[Prompt, ...]:
     """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs: of two compared."""
     wanted = list(criteria)
+    prompt_language = "" if request.prompt_language == "en" else request.prompt_language
 
     def load(name: str, language: str) -> Prompt:
-        template = load_template(name, folders, language, pairs)
+        template = load_template(name, folders, pairs)
+        if language:
+            template = translation(template, folders, language, [each.name for each in wanted])
         rubrics = rubrics_for(wanted, folders, needed=template.needed, language=language, flip=request.flip)
         for name, rubric in rubrics.items():
             if rubric.compared and not template.shows_references:
@@ -334,14 +339,14 @@ def load_prompts(
         unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:
             raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
-        prompt = Prompt(template, rubrics, request.prompt_language)
+        prompt = Prompt(template, rubrics, prompt_language)
         for criterion in rubrics:  # a fault in a template shows before anything is sent
             prompt.digest(criterion)
         return prompt
 
     names = dict.fromkeys(request.prompts)
-    if request.prompt_language != OF_TEXT:
-        return tuple(load(name, request.prompt_language) for name in names)
+    if prompt_language != OF_TEXT:
+        return tuple(load(name, prompt_language) for name in names)
     spoken = {language: sides(language)[1].split("-")[0] for language in sorted(languages)}
     if not set(spoken.values()) - {"en"}:
         raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
@@ -362,17 +367,10 @@ def _undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
 
 
 def _unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """Warnings: prompts in another language whose frame is in English, and translations that nobody has reviewed."""
-    parts = [
-        (code, part)
-        for prompt in prompts
-        for code, part in (prompt.by_language or {prompt.language: prompt}).items()
-        if code
-    ]
-    english = sorted({f"judge/{part.template.name}.{code}.toml" for code, part in parts if not part.template.language})
-    if english:
-        yield f"warning: only the criteria are translated, the rest of the prompt is English; write {listed(english)}"
-    if languages := sorted({language_name(code) for code, part in parts if part.unreviewed}):
+    """A warning where nobody has reviewed prompts in another language."""
+    spoken = chain.from_iterable((prompt, *prompt.by_language.values()) for prompt in prompts)
+    codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
+    if languages := sorted(language_name(code) for code in codes if code):
         yield f"warning: no speaker has reviewed the prompts in {listed(languages)}; have `metal.prompt_show` read"
 
 

@@ -18,7 +18,7 @@ from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.prompts import Message, Prompt, fence, fence_code
 from metal.raters.judges.rubric import Rubric, read_rubric, rubrics_for
-from metal.raters.judges.templates import load_template, template_names
+from metal.raters.judges.templates import load_template, template_names, translation
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 PROMPTS = bundled("prompts")
@@ -256,16 +256,22 @@ def test_translated_prompts(tmp_path: Path) -> None:
         criteria__task_quality=FILE,
     )
     folders = [folder, PROMPTS]
-    template = load_template("simple", folders, "sw")
+    template = translation(load_template("simple", folders), folders, "sw", ["task_quality"])
     prompt = Prompt(template, rubrics_for([TASK_QUALITY], folders, needed=template.needed, language="sw"), "sw")
     assert prompt.name == "simple-sw"
     assert prompt.write("task_quality", "sw", "", "maandishi").user.startswith("Pima: Angalia kazi. -----")
     assert prompt.digest("task_quality") != prompt_of(folders=(folder, PROMPTS)).digest("task_quality")
     assert template_names(folders) == sorted(OURS)
-    with pytest.raises(
-        UsageError, match=r"no prompt in 'sw' for hallucinations: write criteria/hallucinations\.sw\.toml"
-    ):
-        rubrics_for([HALLUCINATIONS], folders, language="sw")
+    missing = r"no prompt simple in Swahili: write judge/simple\.sw\.toml and criteria/hallucinations\.sw\.toml, as "
+    with pytest.raises(UsageError, match=missing):  # the folder's is no translation of METAL's prompt
+        translation(load_template("simple", [PROMPTS]), [PROMPTS, folder], "sw", ["hallucinations"])
+
+
+def test_a_translation_shows_and_asks_for_what_the_english_prompt_does(tmp_path: Path) -> None:
+    folder = write(tmp_path, **{"judge__detailed-reason-first_sw": template_file("{{ output }}")})
+    template = load_template("detailed-reason-first", [folder, PROMPTS])
+    with pytest.raises(DataError, match='reason is "after", and "before" in the English prompt'):
+        translation(template, [folder, PROMPTS], "sw", [])
 
 
 @pytest.mark.parametrize("language", ["ar", "de", "es", "fr", "hi", "zh"])
@@ -281,7 +287,7 @@ def test_metal_s_own_prompts_in_other_languages_say_as_much(language: str) -> No
                 level["label"],
             )
         criterion = metal_criterion(name)
-        template = load_template("detailed", [PROMPTS], language)
+        template = translation(load_template("detailed", [PROMPTS]), [PROMPTS], language, [name])
         assert template.path == PROMPTS / "judge" / f"detailed.{language}.toml"
         rubrics = rubrics_for([criterion], [PROMPTS], needed=template.needed, language=language)
         user = Prompt(template, rubrics, language).write(name, language, "", "X").user

@@ -100,8 +100,13 @@ def test_a_language_without_a_prompt_is_named(asked: Path) -> None:
         metal.judge("data", "openai:j", prompt_language="text", prompt_folders=".")
     frame = pd.DataFrame({"source": ["a"], "language": "eu", "rater": "A1", "task_quality": 1, "text": "Testua"})
     metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "basque")
-    with pytest.raises(UsageError, match=r"no prompt in 'eu' for task_quality: write criteria/task_quality.eu.toml"):
-        metal.judge("basque", "openai:j", prompt="simple", prompt_language="text")
+    for options, files in (
+        ({}, "judge/simple.eu.toml and criteria/task_quality.eu.toml"),
+        ({"together": True}, "judge/simple-together.eu.toml and criteria/task_quality.eu.toml"),
+        ({"prompt_language": "es", "together": True}, "judge/simple-together.es.toml"),
+    ):
+        with pytest.raises(UsageError, match=f"no prompt simple.* in .*: write {files}, as"):
+            metal.judge("basque", "openai:j", **{"prompt": "simple", "prompt_language": "text", **options})
     frame["language"] = "en"
     metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "english")
     with pytest.raises(UsageError, match="all outputs are in English, as the prompts are"):

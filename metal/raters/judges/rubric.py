@@ -79,11 +79,6 @@ def rubrics_for(
     check_known("criterion", flip, by_name)
     for name, criterion in by_name.items():
         rubric = _from_folders(criterion, folders, language, name in flip)
-        if rubric is None and language:
-            raise UsageError(
-                f"no prompt in {language!r} for {name}: write criteria/{name}.{language}.toml, a translation of the "
-                "English file, in a folder of `prompt_folders`"
-            )
         described, rubric = rubric is not None, rubric or Rubric(criterion)
         if name in flip:
             rubric = replace(rubric, flipped=True)

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_toml
-from metal.errors import DataError, UnknownName, check_known
+from metal.data.languages import language_name
+from metal.data.text import listed
+from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.released import released_prompt
 from metal.raters.judges.rubric import DETAILED, REVIEWED, SIMPLE
 
@@ -121,8 +123,8 @@ def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
     return sorted(stem for stem in stems if "." not in stem)
 
 
-def load_template(name: str, folders: Sequence[Path], language: str = "", pairs: bool = False) -> Template:
-    """The first template of that name in the folders, in `language` where there is one; one for pairs of outputs.
+def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Template:
+    """The first template of that name in the folders; one for pairs of outputs.
 
     Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task, `simple` or `detailed`
     with references, all criteria in one call, the reason first, or no reason (NAME-reference, NAME-together,
@@ -130,19 +132,50 @@ def load_template(name: str, folders: Sequence[Path], language: str = "", pairs:
     Before those of a folder, `simple` and `detailed` are those of a release of METAL's, where the folder is one.
     Raises UnknownName, or DataError for a file that is not a template.
     """
-    endings = [f".{language}", ""] if language else [""]
     kind = PAIRS if pairs else JUDGE
-    for ending, folder in ((ending, folder) for ending in endings for folder in folders):
-        plain = name in (SIMPLE, DETAILED) and not (ending or pairs)
+    for folder in folders:
+        plain = name in (SIMPLE, DETAILED) and not pairs
         if plain and (released := released_prompt(folder)):
             system, user, languages, path = released
             return Template(name, system, user, path, description=name, bare=True, languages=languages)
-        if (path := folder / kind / f"{name}{ending}.toml").is_file():
+        if (path := folder / kind / f"{name}.toml").is_file():
             return _read_template(name, path, pairs)
     if made := _of_frame(name, folders, kind):
         return made
     remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
     raise UnknownName("prompt", name, template_names(folders, kind), remedy)
+
+
+def translation(english: Template, folders: Sequence[Path], language: str, criteria: Iterable[str]) -> Template:
+    """The same prompt in another language: NAME.LANGUAGE.toml, which shows and asks for the same.
+
+    What is made of a frame has to be written out. criteria: those that are asked. Raises UsageError where the prompt or
+    one of them has no translation beside the English file or in a folder before, DataError where it asks otherwise.
+    """
+    names = [(PAIRS if english.pairs else JUDGE, english.name), *(("criteria", name) for name in criteria)]
+    paths = [_translated(folders, kind, name, language) for kind, name in names]
+    missing = [f"{kind}/{name}.{language}.toml" for (kind, name), path in zip(names, paths, strict=True) if not path]
+    if missing or not (path := paths[0]):
+        raise UsageError(
+            f"no prompt {english.name} in {language_name(language)}: write {listed(missing)}, as `metal.prompt_show` "
+            "has it in English, in a folder of `prompt_folders`"
+        )
+    template = _read_template(english.name, path, english.pairs)
+    for setting in ("reason", "shows_references", *_SWITCHES):
+        if (value := getattr(template, setting)) != (wanted := getattr(english, setting)):
+            problem = f"{setting} is {json.dumps(value)}, and {json.dumps(wanted)} in the English prompt"
+            raise DataError(path, problem, "A translation shows and asks for the same")
+    return template
+
+
+def _translated(folders: Iterable[Path], kind: str, name: str, language: str) -> Path | None:
+    """The translation of a file: of the first in English, so that METAL's stands for none of the user's."""
+    for folder in folders:
+        if (path := folder / kind / f"{name}.{language}.toml").is_file():
+            return path
+        if (folder / kind / f"{name}.toml").is_file():
+            return None
+    return None
 
 
 def _metric(rubric: Mapping[str, Any], description: str) -> str:
