@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metal.api.results import Result
+from metal.data.languages import language_name
 from metal.data.text import MINUS, count, figure, interval, plural, printable, signed, without_isolates
 from metal.gating.drift import BETTER, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
@@ -40,7 +41,7 @@ class Diff(Result, DiffRun):
 
     def _named(self, rows: list[Row]) -> str:
         words = [
-            f"{row['judge']} in {row['language']} on {row['criterion']} (agreement with people "
+            f"{row['judge']} in {language_name(row['language'])} on {row['criterion']} (agreement with people "
             f"{figure(row['agreement_after'])}, was {figure(row['agreement_before'])}, {signed(row['difference'])} "
             f"{interval(row['difference_low'], row['difference_high'], signed)}, {plural(row['outputs'], 'output')})"
             for row in rows[:MOST_NAMED]

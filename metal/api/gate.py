@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from metal.api.diff import Alpha, Power, judged
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
 from metal.data.files import check_new_file, new_file, read_toml
+from metal.data.languages import language_name
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
 from metal.gating.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
@@ -173,10 +174,11 @@ def _check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: De
     for rater, criterion, language in keys.itertuples(index=False):
         if (rater, criterion, language) not in given:
             raise UsageError(
-                f"{criterion} in {language} was judged by {rater} for the baseline and not now; judge all anchors again"
+                f"{criterion} in {language_name(language)} was judged by {rater} for the baseline and not now; judge "
+                "all anchors again"
             )
     for row in rows.to_dict("records"):
-        where = f"{row['criterion']} in {row['language']}"
+        where = f"{row['criterion']} in {language_name(row['language'])}"
         if row["outputs"] < declared.least:
             raise UsageError(
                 f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer both times, "

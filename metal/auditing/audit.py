@@ -31,6 +31,7 @@ from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
 from metal.data.records import Rater, is_free_text
 from metal.data.text import first_few
@@ -221,6 +222,7 @@ def _left_out(dataset: Dataset, settings: AuditSettings, audited: list[AuditCell
         kept = {cell.criterion.name if what == "criterion" else cell.language for cell in audited}
         rated = dataset.ratings[what][by_judges].unique()
         gone = [name for name in named or sorted(map(str, rated)) if name not in kept]
+        gone = list(map(language_name, gone)) if what == "language" else gone
         if gone:
             lines.append(f"not audited, since people did not rate {what} {first_few(gone)}")
     return lines
@@ -243,7 +245,7 @@ def _departures(audited: list[AuditCell]) -> list[str]:
         both = (voted >= 0) & (cell.truth >= 0)
         share = float((voted != cell.truth)[both].mean()) if both.any() else 0.0
         if share > DEPARTS:
-            departed.append(f"{cell.language} {cell.criterion.name} {share:.0%}")
+            departed.append(f"{language_name(cell.language)} {cell.criterion.name} {share:.0%}")
     if not departed:
         return []
     return [
@@ -255,7 +257,7 @@ def _departures(audited: list[AuditCell]) -> list[str]:
 def _doubtful(audited: list[AuditCell]) -> list[str]:
     """Where a model's own fit says that its labels are to be doubted."""
     doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
-    where = "; ".join(f"{cell.language} {cell.criterion.name}: {doubt}" for cell, doubt in doubts)
+    where = "; ".join(f"{language_name(cell.language)} {cell.criterion.name}: {doubt}" for cell, doubt in doubts)
     return [f'`aggregate="{audited[0].settings.aggregate}"`: {where}. Compare with majority'] if doubts else []
 
 
@@ -264,7 +266,7 @@ def _few_sources(verdicts: pd.DataFrame) -> list[str]:
     few = verdicts[verdicts["sources"].between(1, FEW_SOURCES - 1)]
     if few.empty:
         return []
-    languages = ", ".join(sorted(few["language"].unique()))
+    languages = ", ".join(sorted(map(language_name, few["language"].unique())))
     return [
         f"{languages}: fewer than {FEW_SOURCES} different inputs (sources), so take small differences between judges, "
         "and how lenient one is, with care: their 95% intervals miss the truth in 8% of cases instead of 5% with 20 "

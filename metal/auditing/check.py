@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
 from metal.data.ratings import names_in
 from metal.data.text import name, note, plural
@@ -148,7 +149,7 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
     for where, what, who in np.argwhere(alone):
         yield Finding(
             "never-meet",
-            f"{languages[where]} {criteria[what]}: {raters[who]} and the people never rate the same output "
+            f"{language_name(languages[where])} {criteria[what]}: {raters[who]} and people never rate the same output "
             f"({rated[where, what, who]} and {people[where, what]} outputs); are the files of two languages swapped?",
         )
 
@@ -157,10 +158,8 @@ def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
     """Two raters with the same score on every output of a criterion and language."""
     for (language, criterion), cell in _groups(table, ["language", "criterion"]):
         for first, second, count in _identical(cell, "rater", "output"):
-            yield Finding(
-                "identical-raters",
-                f"{language} {criterion}: {first} and {second} give the same score on all {count} outputs both rated",
-            )
+            alike = f"{first} and {second} give the same score on all {count} outputs both rated"
+            yield Finding("identical-raters", f"{language_name(language)} {criterion}: {alike}")
 
 
 def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
@@ -212,10 +211,8 @@ def _one_label(counts: pd.DataFrame) -> Iterator[Finding]:
     for (rater, criterion, language), row in constant.iterrows():
         others = by_cell.loc[(criterion, language)]
         alone = "" if others["min"] < others["max"] else ", as does everybody"
-        yield Finding(
-            "one-label",
-            f"{language} {criterion}: {rater} gives {row['min']:g} to all {int(row['size'])} outputs{alone}",
-        )
+        answer = f"{rater} gives {row['min']:g} to all {int(row['size'])} outputs{alone}"
+        yield Finding("one-label", f"{language_name(language)} {criterion}: {answer}")
 
 
 def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
@@ -351,7 +348,8 @@ def _few_items(counts: pd.DataFrame) -> Iterator[Finding]:
     items: Any = human.groupby(["language", "criterion", "rater"], observed=True)["count"].sum()
     for (language, rater), sizes in items.groupby(level=["language", "rater"], observed=True):
         if sizes.max() < FEW_ITEMS and items.xs(language, level="language").max() >= FEW_ITEMS:
-            yield Finding("few-items", f"{language}: {rater} rated only {int(sizes.max())} outputs of a criterion")
+            only = f"rated only {int(sizes.max())} outputs of a criterion"
+            yield Finding("few-items", f"{language_name(language)}: {rater} {only}")
 
 
 def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
@@ -371,7 +369,7 @@ def _unrated(dataset: Dataset) -> Iterator[Finding]:
     rated = set(dataset.ratings["language"].unique())
     for language in dataset.languages:
         if language not in rated:
-            yield Finding("unrated-language", f"{language}: outputs, but no ratings")
+            yield Finding("unrated-language", f"{language_name(language)}: outputs, but no ratings")
 
 
 def _model_versions(dataset: Dataset) -> Iterator[Finding]:

@@ -43,6 +43,7 @@ from metal.boards.ranking import (
 )
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
+from metal.data.languages import language_name
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -231,7 +232,7 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
 
 
 def _where(cell: BoardCell) -> str:
-    return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
+    return cell.criterion if cell.language == ALL_LANGUAGES else f"{language_name(cell.language)} {cell.criterion}"
 
 
 def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:

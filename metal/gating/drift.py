@@ -13,6 +13,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.ratings import NOT_ASKED
 from metal.data.records import Rater
 from metal.data.text import first_few, interval, percent, signed
@@ -124,7 +125,7 @@ def drift(
         _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
     compared_cells = {(row["criterion"], row["language"], row["before"]) for row in rows}
     warnings = [
-        f"{criterion} in {language} was judged by {old} and not again"
+        f"{criterion} in {language_name(language)} was judged by {old} and not again"
         for (criterion, language), cell in earlier.items()
         for old in pairs.values()
         if old in cell.judges and (criterion, language, old) not in compared_cells

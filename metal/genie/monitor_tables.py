@@ -18,6 +18,7 @@ import pandas as pd
 
 from metal import __version__
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.text import signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
@@ -274,9 +275,10 @@ def monitor_warnings(
     for group in unanimous(dataset, [name for name in people if name not in monitoring.noisy]):
         if group.suspicious:
             warnings.append(
-                f"{group.language}: on {group.same:,} of {group.outputs:,} outputs all {group.people} people "
-                f"{f'of group {group.group} ' if group.group else ''}gave the same ratings on all {group.criteria} "
-                f"criteria; {group.expected:.0%} would be expected. Are these ratings of different people?"
+                f"{language_name(group.language)}: on {group.same:,} of {group.outputs:,} outputs all {group.people} "
+                f"people {f'of group {group.group} ' if group.group else ''}gave the same ratings on all "
+                f"{group.criteria} criteria; {group.expected:.0%} would be expected. "
+                "Are these ratings of different people?"
             )
     if len(people) == 1:
         warnings.append(f"{people[0]} is the only person: there is nobody to compare with")
@@ -292,7 +294,7 @@ def _remedy_for(doubted: DoubtedQuestions) -> str:
         )
     return (
         f"{doubted.failed} of {doubted.people} people fail {doubted.side} questions on {doubted.criterion} "
-        f"({doubted.language}), so that nobody is called noisy for them: {remedy}"
+        f"({language_name(doubted.language)}), so that nobody is called noisy for them: {remedy}"
     )
 
 

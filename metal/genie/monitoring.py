@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.data.languages import language_name
 from metal.data.records import Criterion, Output, Rater
 from metal.errors import UsageError
 from metal.genie.gold_questions import SIDES, rightness, side_of, tells
@@ -208,7 +209,7 @@ def why_noisy(row: Mapping[str, Any]) -> Iterator[str]:
         if row[f"{side}_noisy"]:
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
             shown = f"{p:.3f}" if p < 0.9995 else "above 0.999"
-            yield f"{side} questions on {row['criterion']} ({row['language']}): {counts}, P {shown}"
+            yield f"{side} questions on {row['criterion']} ({language_name(row['language'])}): {counts}, P {shown}"
 
 
 def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
@@ -229,7 +230,7 @@ def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
         summary |= {"unanswered": int(of_rater["unanswered"].sum()), "noisy": bool(of_rater["noisy"].any())}
         if places:
             row, side = max(places, key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]))
-            summary["weakest"] = f"{side} questions on {row['criterion']} ({row['language']})"
+            summary["weakest"] = f"{side} questions on {row['criterion']} ({language_name(row['language'])})"
             summary |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
             summary |= _own_share(row[f"{side}_right"], row[f"{side}_asked"])
         rows.append(summary)

@@ -18,6 +18,7 @@ from metal.data import ratings_files
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.dataset_lines import numbered_records, read_output, text_record
 from metal.data.files import new_file, write_jsonl
+from metal.data.languages import language_name
 from metal.data.ratings import facts_from, join
 from metal.data.records import Output, Rating
 from metal.errors import DataError, UsageError
@@ -134,5 +135,5 @@ def draw_questions(
     check_ids(dataset, drawn.questions)
     why = "for want of different golds" + (" that were not asked about" if used else "")
     for (language, side), missing in drawn.short.items():
-        say(f"warning: {language}: {missing:,} {side} test questions fewer than wanted, {why}")
+        say(f"warning: {language_name(language)}: {missing:,} {side} test questions fewer than wanted, {why}")
     return drawn.questions

@@ -18,7 +18,7 @@ from metal.errors import Undefined
 from metal.planning.cells import DesignCell
 from metal.planning.sampling import draw_panels, pool_of
 from metal.planning.verdicts import LIKE_A_PERSON, SimulatedVerdicts
-from metal.stats.bootstrap import percentile_interval
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.patterns import Numbers
 
 NAN = float("nan")
@@ -175,7 +175,7 @@ def _solve(point: SimulatedPoint, slope: float, target: float) -> float:
 SCORE = "generator score"
 QUESTIONS = (AS_GOOD, INFORMATIVE, SCORE)  # of a verdict its name; informative is the least that is asked for
 FEWEST = 20  # rounds that show what the verdict is instead
-_LEAST = 8  # rounds of verdicts, after which a power that is far from what is asked for needs no more
+_LEAST = 8  # rounds of verdicts, after which the search leaves a power that is far from what is asked for
 _FAR = 4.5  # half the squared z of three standard errors: the likelihood ratio's logarithm of a power that is far
 ITEMS = (30, 50, 100, 200, 300, 600, 1000, 2000)  # at which verdicts are simulated
 
@@ -185,7 +185,8 @@ class SizePlan:
     """The answer to a question: what is needed, and the curve it was read from.
 
     who: the judge or generator. raters: people per item. now: what the present sources give. value: the figure itself,
-    in the data (share kept, score). items: that count, of `sources` sources: outputs of this generator, or of all.
+    in the data (share kept, score); verdict: of a judge, what an audit of the data says. items: that count, of
+    `sources` sources: outputs of this generator, or of all.
     """
 
     question: str
@@ -200,6 +201,7 @@ class SizePlan:
     curve: tuple[SimulatedPoint, ...]
     reason: str = ""
     dropped: str = ""
+    verdict: str = ""
 
     def items_of(self, sources: int) -> int:
         """Items of so many sources, with as many each as there are on average."""
@@ -228,7 +230,9 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
     if simulated.dropped:
         counts["dropped"] = f"{fewer_than(size)} {simulated.dropped}"
     if judge != LIKE_A_PERSON:
-        counts["value"] = verdict(simulated.cell, judge, simulated.bootstrap).share_kept.value
+        settings = simulated.cell.settings
+        audited = verdict(simulated.cell, judge, SourceBootstrap(settings.resamples, settings.seed))
+        counts |= {"value": audited.share_kept.value, "verdict": audited.verdict}
     drawn: dict[int, list[Verdict]] = {}  # both questions are put to the same samples
 
     def verdicts(sources: int) -> Iterator[Verdict]:
@@ -250,7 +254,10 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
         passed: list[bool] = []
         for each in islice(verdicts(sources), rounds * times):
             passed.append(each.verdict in enough)
-            if len(passed) >= _LEAST and _evidence(sum(passed), len(passed), plan.target) > _FAR:
+            if (
+                len(passed) >= (_LEAST if times == 1 else rounds)
+                and _evidence(sum(passed), len(passed), plan.target) > _FAR
+            ):
                 break
         points[sources] = share_of(np.array(passed), sources)
         return points[sources]

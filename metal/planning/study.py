@@ -13,6 +13,7 @@ import pandas as pd
 
 from metal import __version__
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.text import plural, signature_line
 from metal.errors import Undefined, UsageError
 from metal.planning.cells import DesignCell, DesignSettings, Prices, design_cells
@@ -39,7 +40,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "needs": (
         *_FOR_WHAT,
         *("value", "sources_now", "items_now", "now", "now_error", "target", "sources_needed", "items_needed"),
-        *("items_error", "at_needed", "at_needed_error", "extrapolated", *_PRICED, "dropped", "undefined"),
+        *("items_error", "at_needed", "at_needed_error", "extrapolated", "verdict", *_PRICED, "dropped", "undefined"),
     ),
     "curves": (*_FOR_WHAT, "sources", "items", "value", "error", "extrapolated"),
     "costs": ("language", "question", "raters", "items_needed", "for", *_PRICED, "undefined"),
@@ -180,6 +181,7 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
         "now_error": plan.now.error if plan.now else NAN,
         "target": plan.target,
         "extrapolated": bool(plan.needed and plan.needed.sources > plan.sources),
+        "verdict": plan.verdict,
         "dropped": plan.dropped,
         "undefined": plan.reason,
     }
@@ -228,7 +230,7 @@ def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices:
         defined = [row for row in rows if "tasks" in row]
         if len(rows) > 1 and defined:
             sums = {key: sum(row[key] for row in defined) for key in ("items_needed", *_PRICED)}
-            missing = ", ".join(row["language"] for row in rows if "tasks" not in row)
+            missing = ", ".join(language_name(row["language"]) for row in rows if "tasks" not in row)
             left = f"without {missing}" if missing else ""
             yield {"language": ALL, "question": question, "raters": raters, **sums, "undefined": left}
 
@@ -251,7 +253,7 @@ def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict
 _WHOLE = {"labels", "items", "people", "populations", "sources", "sources_now", "items_now", "sources_needed"}
 _WHOLE |= {"items_needed", "tasks", "test_questions", "raters"}
 _TEXT = {"language", "criterion", "population", "scale", "aggregation", "labelling", "undefined", "fixed"}
-_TEXT |= {"question", "who", "dropped", "for"}
+_TEXT |= {"question", "who", "dropped", "for", "verdict"}
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
@@ -279,13 +281,13 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
         in_language = [cell for cell in cells if cell.language == language]
         least = min(cell.source_count for cell in in_language)
         if any(len(cell.people) == 1 for cell in in_language):
-            yield f"{language}: one person only, so that nothing is known of how people differ"
+            yield f"{language_name(language)}: one person only, so that nothing is known of how people differ"
         if least < FEW_SOURCES:
             few.setdefault(least, []).append(language)
     for least, languages in few.items():
         yield (
-            f"{', '.join(languages)}: {plural(least, 'different input')} (source{'s' * (least > 1)}) cannot show well "
-            "how inputs differ; take the numbers of items as rough"
+            f"{', '.join(map(language_name, languages))}: {plural(least, 'different input')} "
+            f"(source{'s' * (least > 1)}) cannot show well how inputs differ; take the numbers of items as rough"
         )
 
 

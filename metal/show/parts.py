@@ -11,7 +11,7 @@ from typing import Any
 
 from metal.boards.cells import OVERALL
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, known, listed, name, plural, within
+from metal.data.text import UNDEFINED, count, known, listed, name, percent, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, code, spoken
@@ -33,7 +33,7 @@ def undefined(run: AuditRun, table: str, rows: Iterable[Row], only: Collection[s
         for column, reason in parts(row["undefined"]):
             if title := title_of(columns, column):
                 criterion = f" {run.criteria[row['criterion']].short}" if "criterion" in row else ""
-                where = f"{row['language']}{criterion}"
+                where = f"{language_name(row['language'])}{criterion}"
                 judge = f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
                 cells.setdefault((title, reason), []).append(where + judge)
     return tuple(f"{UNDEFINED} {title}: {reason} ({places(where)})" for (title, reason), where in cells.items())
@@ -106,6 +106,11 @@ def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tu
         f"{UNDEFINED} {', '.join(dict.fromkeys(figures))}: {reason} ({places(list(dict.fromkeys(names)))})"
         for reason, (figures, names) in by_reason.items()
     )
+
+
+def kept(share: float) -> str:
+    """What a judge keeps of what a person knows: `63%`; `all (108%)` where it is more."""
+    return f"all ({percent(share)})" if share > 1 else percent(share)
 
 
 def in_sentence(label: str) -> str:

@@ -80,7 +80,7 @@ def test_too_few_ratings(make_dataset: MakeDataset) -> None:
     assert "20 items" in row(result, "verdicts", judge="good")["reason"]
     few_sources = audit(make_dataset({"hi": world(60)}, outputs_per_source=10), QUICK)
     assert "6 sources" in row(few_sources, "verdicts", judge="good")["reason"]
-    assert "hi: fewer than 30 different inputs (sources), so take small differences" in "".join(few_sources.warnings)
+    assert "Hindi: fewer than 30 different inputs (sources), so take small differences" in "".join(few_sources.warnings)
     people = {name: scores for name, scores in world(20).items() if name.startswith("A")}
     assert "fewer than 30" not in "".join(audit(make_dataset({"hi": people}), QUICK).warnings)
 
@@ -404,7 +404,7 @@ def test_a_model_that_overrules_the_people_is_said(make_dataset: MakeDataset) ->
     result = audit(make_dataset({"hi": turned}), DAWID_SKENE)
     warnings = [warning for warning in result.warnings if warning.startswith('`aggregate="dawid-skene"`')]
     assert len(warnings) == 1
-    assert "hi task_quality" in warnings[0]
+    assert "Hindi task_quality" in warnings[0]
     for scores, settings in ((world(100), DAWID_SKENE), (turned, QUICK)):
         assert not any("aggregate" in warning for warning in audit(make_dataset({"hi": scores}), settings).warnings)
 
@@ -413,7 +413,7 @@ def test_a_model_that_doubts_its_labels_is_said(make_dataset: MakeDataset) -> No
     guesses = np.random.default_rng(0).choice(3, (3, 300), p=[0.05, 0.15, 0.8]).tolist()
     people = {f"A{person}": scores for person, scores in enumerate(guesses)}
     warnings = audit(make_dataset({"hi": people}), replace(QUICK, aggregate="mace")).warnings
-    assert '`aggregate="mace"`: hi task_quality: all competences are below 0.1. Compare with majority' in warnings
+    assert '`aggregate="mace"`: Hindi task_quality: all competences are below 0.1. Compare with majority' in warnings
 
 
 def test_an_unknown_rule_is_answered_with_all() -> None:

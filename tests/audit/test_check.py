@@ -57,8 +57,8 @@ def test_swapped_languages_never_meet(make_dataset: MakeDataset) -> None:
     english = (table["language"] == "en").to_numpy()
     swapped = with_parts(dataset, facts=table[(human & first) | (~human & ~first) | english].reset_index(drop=True))
     (message,) = [finding.message for finding in lint(swapped) if finding.code == "never-meet"]
-    assert message.startswith("hi ")
-    assert "judge and the people never rate the same output (20 and 20 outputs)" in message
+    assert message.startswith("Hindi ")
+    assert "judge and people never rate the same output (20 and 20 outputs)" in message
 
 
 def test_missing_answers_and_labels_of_machines_only(make_dataset: MakeDataset) -> None:
@@ -110,6 +110,6 @@ def test_the_real_data_have_their_faults(reference: Path) -> None:
     def messages(name: str, folder: str) -> str:
         return " / ".join(f.message for f in lint(formats.read(name, reference / folder, {}).assemble(Path(name))))
 
-    assert "ml: 1831 rated only 3 outputs" in messages("pariksha", "pariksha")
+    assert "Malayalam: 1831 rated only 3 outputs" in messages("pariksha", "pariksha")
     assert "gpt-4o-mini: 297 of 4500 ratings have no score" in messages("basse", "basse")
     assert "judges say 'Ignore'" in messages("alttest", "alttest/lgbteen")

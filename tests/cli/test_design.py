@@ -37,7 +37,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "A generator's score within an interval narrower than 0.3",
         "What a language needs for all of it",
         "6.00 USD an hour, below 15: people are paid too little",
-        "hi: 16 different inputs (sources) cannot show well",
+        "Hindi: 16 different inputs (sources) cannot show well",
         "Written to run",
     ):
         assert words in said

@@ -153,7 +153,7 @@ def test_a_second_export_asks_the_same_and_more(sim: Commands) -> None:
 
 def test_few_golds_are_told(sim: Commands) -> None:
     said = sim("annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=5%+100%")
-    assert "warning: en: 10 negative test questions fewer than wanted, for want of different golds" in said
+    assert "warning: English: 10 negative test questions fewer than wanted, for want of different golds" in said
 
 
 @pytest.mark.parametrize(

@@ -59,10 +59,10 @@ def row(found: Monitoring, rater: str) -> dict[str, Any]:
 def test_wrong_on_either_side_is_noisy() -> None:
     found = answered(CAREFUL | {"yes": ((20, 20), (0, 20)), "no": ((0, 20), (20, 20)), "dice": ((9, 20), (11, 20))})
     assert list(found.noisy) == ["dice", "no", "yes"]
-    assert found.noisy["yes"] == ("negative questions on task_quality (en): 0 of 20 right, P above 0.999",)
-    assert found.noisy["no"] == ("positive questions on task_quality (en): 0 of 20 right, P above 0.999",)
+    assert found.noisy["yes"] == ("negative questions on task_quality (English): 0 of 20 right, P above 0.999",)
+    assert found.noisy["no"] == ("positive questions on task_quality (English): 0 of 20 right, P above 0.999",)
     assert len(found.noisy["dice"]) == 2
-    assert row(found, "yes")["weakest"] == "negative questions on task_quality (en)"
+    assert row(found, "yes")["weakest"] == "negative questions on task_quality (English)"
     assert (row(found, "yes")["positive_right"], row(found, "yes")["negative_right"]) == (20, 0)
     assert set(found.raters["rater"][found.raters["noisy"]]) == set(found.noisy)
     assert found.raters["p_noisy"].is_monotonic_decreasing
@@ -182,12 +182,12 @@ def test_languages_and_criteria_are_tasks_of_their_own() -> None:
     found = everybody({"en-1": only_hallucinations_wrong, "sw-1": always_best}, raters)
     assert list(found.noisy) == ["en-1", "sw-1"]
     assert [why.partition(":")[0] for why in found.noisy["en-1"]] == [
-        "positive questions on hallucinations (en)",
-        "negative questions on hallucinations (en)",
+        "positive questions on hallucinations (English)",
+        "negative questions on hallucinations (English)",
     ]
     assert [why.partition(":")[0] for why in found.noisy["sw-1"]] == [
-        "negative questions on task_quality (sw)",
-        "negative questions on hallucinations (sw)",
+        "negative questions on task_quality (Swahili)",
+        "negative questions on hallucinations (Swahili)",
     ]
     cells = found.workers.groupby(["language", "criterion"], sort=False).size()
     assert cells.to_dict() == {(language, name): n for language, n in (("en", 4), ("sw", 3)) for name in METAL}

@@ -162,13 +162,16 @@ def test_every_reason_for_standing_out_has_advice() -> None:
     assert all(any(reason.startswith(opening) for opening in of_people.ADVICE) for reason in reasons)
 
 
-def need(question: str, who: str, items: float, beyond: bool = True, raters: int = 3) -> dict[str, Any]:
+def need(
+    question: str, who: str, items: float, beyond: bool = True, raters: int = 3, verdict: str = ""
+) -> dict[str, Any]:
     what = {"criterion": "quality", "language": "hi", "question": question, "who": who, "raters": raters}
     return {
         **what,
         "items_now": 50,
         "items_needed": items,
         "extrapolated": beyond,
+        "verdict": verdict,
         "target": 0.8,
         "hours": 9.0,
         "usd": 216.0,
@@ -187,6 +190,14 @@ STUDIES = [
         [need(SCORE, "g", 60), need(AS_GOOD, LIKE_A_PERSON, 100), need(AS_GOOD, "j", 300), need(INFORMATIVE, "j", 216)],
         "For a chance of 80% to show that j is informative on quality in Hindi: "
         "216 items x 3 people, 9 hours, 216 dollars.",
+    ),
+    (
+        [need(INFORMATIVE, "j", 60, verdict=INFORMATIVE), need(AS_GOOD, "j", 300, verdict=INFORMATIVE)],
+        "For a chance of 80% to show that j is as good as a person on quality in Hindi: 300 items x 3 people",
+    ),
+    (
+        [need(INFORMATIVE, "j", NAN, verdict=AS_GOOD), need(AS_GOOD, "j", 300, verdict=AS_GOOD)],
+        "The ratings there are settle all that was asked: buy none.",
     ),
     (
         [need(AS_GOOD, LIKE_A_PERSON, 100)],

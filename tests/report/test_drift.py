@@ -83,7 +83,7 @@ def test_in_a_test_of_yours() -> None:
     metal.diff(table(answers()), before).assert_not_worse(margin=0.05)
     metal.diff(before, table(answers(0.3))).assert_not_worse()  # better is not worse
     with pytest.raises(
-        AssertionError, match=r"^worse than world: j in hi on overall \(agreement with people 0\.\d+, was"
+        AssertionError, match=r"^worse than world: j in Hindi on overall \(agreement with people 0\.\d+, was"
     ):
         metal.diff(table(answers(0.3)), before).assert_not_worse(margin=0.05)
     noisy = metal.diff(table(answers(same=0.3)), before)
@@ -125,7 +125,7 @@ def test_an_audit_is_held_against_its_data(tmp_path: Path, monkeypatch: pytest.M
     ):
         metal.diff(metal.audit(now, resamples=100), before)
     lost = replace_texts(before)
-    assert "overall in ta was judged by j and not again" in " ".join(metal.diff(lost, before).warnings)
+    assert "overall in Tamil was judged by j and not again" in " ".join(metal.diff(lost, before).warnings)
 
 
 def replace_texts(dataset: metal.Dataset) -> metal.Dataset:
@@ -246,7 +246,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
     for edit, error in (
         (
             ("least = 30", "least = 200"),
-            "overall in en: 150 anchors with people's label and an answer both times, 200 nee",
+            "overall in English: 150 anchors with people's label and an answer both times, 200 nee",
         ),
         (("repeats = 2", "repeats = 3"), r"j was asked 2 times for the baseline, 3 needed"),
         (("repeats = 2", "repeats = 0"), "repeats is 0"),
@@ -271,7 +271,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         metal.gate_init("anchors", same, out="once.toml")
     rows = pd.read_parquet("same/ratings.parquet")
     rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
-    with pytest.raises(UsageError, match="overall in ta was judged by j for the baseline and not now"):
+    with pytest.raises(UsageError, match="overall in Tamil was judged by j for the baseline and not now"):
         metal.gate("gate.toml", same)
     table(answers(name="A9")).save("anchors", force=True)
     with pytest.raises(UsageError, match="the anchors anchors changed since the gate was declared"):

@@ -254,7 +254,7 @@ def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: V
     assert [run["question"] for run in made.content["runs"]] == ["bias language", "bias language"]
     page = made.save(tmp_path / "p") / "report.html"
     html = page.read_text(encoding="utf-8")
-    assert "until 2026-08-28." in html
+    assert 'until <span class="word">2026-08-28.</span>' in html
     check_names_are_text(html)
     check_quiet(visit, page, "overview", "figures", "judges", "remarks", "methods")
     check_accessible(visit, page)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from metal.data.languages import language_name
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED, Ranking
 from metal.genie.leaderboard.output_scores import OVERALL, OutputScores
 from metal.stats.patterns import Codes
@@ -114,7 +115,7 @@ def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) ->
     if len(cells) < 2:
         return []
     parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
-    where = language or "all languages"
+    where = language_name(language) if language else "all languages"
     if last.criterion != OVERALL:
         return [f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall score"]
     rated = np.any([~np.isnan(part.share) for part in parts], axis=0)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from metal import __version__
 from metal.data.dataset import Dataset, people_named
+from metal.data.languages import language_name
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
 from metal.genie.leaderboard.beside import beside_rows, coverage_rows, raters_beside
@@ -159,7 +160,7 @@ def leaderboard(
             where = {"language": language, "criterion": cell.criterion}
             rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows]
             rows["comparisons"] += [where | pair for pair in ranking.pairs]
-            title = f"{language or 'all languages'}, {cell.criterion}"
+            title = f"{language_name(language) if language else 'all languages'}, {cell.criterion}"
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
                 warnings += about_a_ranking(ranking, title, settings.permutations)
@@ -251,7 +252,7 @@ def _warnings_of_settings(dataset: Dataset, settings: LeaderboardSettings, left_
     if settings.sample is not None:
         counts = Counter(source.language for source in dataset.sources.values())
         warnings += [
-            f"{language}: `sample={settings.sample}` is all of its {count} sources"
+            f"{language_name(language)}: `sample={settings.sample}` is all of its {count} sources"
             for language, count in sorted(counts.items())
             if count < settings.sample
         ]

@@ -16,7 +16,7 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, listed, percent, plural, printable, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
-from metal.show.parts import criterion_in_words, go_on
+from metal.show.parts import criterion_in_words, go_on, kept
 from metal.show.view import Remark
 
 ERROR = 0.05  # of a verdict *as good as a person*
@@ -57,8 +57,8 @@ def place(run: AuditRun, cell: dict[str, Any]) -> str:
 def rank(cell: dict[str, Any]) -> tuple[int, bool, float]:
     """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows; then, where
     that is unknown, for one that is far above a constant."""
-    kept, above = cell["share_kept"], cell["above_constant"]
-    return VERDICTS.index(cell["verdict"]), not known(kept), -kept if known(kept) else -above if known(above) else 0.0
+    share, above = cell["share_kept"], cell["above_constant"]
+    return VERDICTS.index(cell["verdict"]), not known(share), -share if known(share) else -above if known(above) else 0
 
 
 def knows(cell: dict[str, Any]) -> str:
@@ -68,10 +68,7 @@ def knows(cell: dict[str, Any]) -> str:
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
         return "is below a constant answer as given"
     if known(cell["share_kept"]):
-        share = percent(cell["share_kept"])
-        return (
-            f"keeps {share} of what one knows" if cell["share_kept"] <= 1 else f"keeps as much as one knows ({share})"
-        )
+        return f"keeps {kept(cell['share_kept'])} of what one knows"
     return f"is {figure(cell['above_constant'])} above a constant answer"
 
 

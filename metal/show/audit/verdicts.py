@@ -25,6 +25,7 @@ from metal.data.text import MINUS, UNDEFINED, figure, known, listed, name, perce
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
+from metal.show.parts import kept
 from metal.show.view import Chart, TableView
 
 # Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
@@ -158,8 +159,8 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
 def standing(of: JudgeVerdicts) -> tuple[float, ...]:
     """Sorts judges: baselines last, then by how many good verdicts they got, then by the share that they keep."""
     counts = Counter(cell.style for row in of.cells for cell in row if cell)
-    kept = [cell.row["share_kept"] for row in of.cells for cell in row if cell and known(cell.row["share_kept"])]
-    mean = sum(kept) / len(kept) if kept else 0.0
+    shares = [cell.row["share_kept"] for row in of.cells for cell in row if cell and known(cell.row["share_kept"])]
+    mean = sum(shares) / len(shares) if shares else 0.0
     return of.kind == "baseline", *(-counts[style] for style in ("good", "once", "some")), -mean
 
 
@@ -168,11 +169,11 @@ def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], firs
     where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
     reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
     style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
-    kept, items = _kept(row), plural(int(row["items"]), "item")
-    kept = " · ".join(filter(None, (kept, f"first place {percent(first)}" if known(first) else "")))
-    parts = (items, kept) if row["verdict"] in (DISAGREE, UNDECIDED) else (kept, items)
+    keeps, items = _kept(row), plural(int(row["items"]), "item")
+    keeps = " · ".join(filter(None, (keeps, f"first place {percent(first)}" if known(first) else "")))
+    parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
     elsewhere = tuple(map(sentence, lines))
-    return VerdictCell(row, style, kept, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
+    return VerdictCell(row, style, keeps, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
 
 
 def _kept(row: Row) -> str:
@@ -183,7 +184,7 @@ def _kept(row: Row) -> str:
     if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
         return "only once recalibrated"
     if known(row["share_kept"]) and row["share_kept"] >= 0:
-        return f"keeps {percent(row['share_kept'])}"
+        return f"keeps {kept(row['share_kept'])}"
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = figure(row["above_constant"])
         return f"{'no' if above == '0.00' else above} better than a constant"

@@ -22,8 +22,14 @@ ORDER: dict[str, int] = {AS_GOOD: 0, INFORMATIVE: 0, SCORE: 2}
 
 def to_buy(run: DesignRun) -> list[Row]:
     """What more ratings would settle, the fewest ratings first: of real judges, then of any judge, then scores."""
-    rows = [row for row in run.records("needs") if known(row["items_needed"]) and row["extrapolated"]]
+    rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
     return sorted(rows, key=lambda row: (_turn(row), row["items_needed"] * row["raters"]))
+
+
+def _settled(row: Row) -> bool:
+    """Whether an audit of the ratings there are says it already, or as many as there are would."""
+    audited = row.get("verdict", "") in (AS_GOOD, row["question"])
+    return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
 
 
 def _turn(row: Row) -> int:
@@ -37,7 +43,7 @@ def headline(run: DesignRun) -> str:
         first = buy[0]
         return f"{_aim(run, first)} {_bought(first)}."
     rows = run.records("needs")
-    enough = sum(bool(known(row["items_needed"])) for row in rows)
+    enough = sum(map(_settled, rows))
     if not rows:
         return "Nothing was asked that ratings could settle."
     if not enough:
@@ -71,8 +77,8 @@ def lead(run: DesignRun) -> str:
     rows, buy = run.records("needs"), to_buy(run)
     if not buy:
         return ""
-    enough = sum(known(row["items_needed"]) and not row["extrapolated"] for row in rows)
-    never = sum(not known(row["items_needed"]) for row in rows)
+    enough = sum(map(_settled, rows))
+    never = len(rows) - enough - len(buy)
     now = f"There are {count(buy[0]['items_now'])} items now, which count."
     settled = f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle {len(buy):,}"
     return f"{now} {settled}" + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")

@@ -211,7 +211,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
     cells: dict[str, list[str]] = {}
     for row in rows:
         if row["undefined"]:
-            where = f"{row['language']} {run.criterion(row['criterion'])}, {int(row['raters'])} per item"
+            where = f"{run.where(row['criterion'], row['language'])}, {int(row['raters'])} per item"
             cells.setdefault(row["undefined"], []).append(where)
     value, now = MEASURES[question]
     notes = [

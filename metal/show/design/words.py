@@ -126,11 +126,12 @@ def definitions(run: DesignRun) -> list[Definition]:
         "more. A score that hangs on who rates differs between them however many items there are.",
         "Items needed": "Sources, each with all its outputs, are drawn with replacement, and k of the people of each "
         "item at random. For scores the number that gives the width, of the central 95% of the rounds, is searched "
-        f"along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are halved. What is found is "
-        "simulated again with more rounds; ± is the Monte Carlo error only.",
+        f"along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are halved. What is found "
+        f"rests on {settings['rounds'] // 5} rounds or more; ± is the Monte Carlo error only.",
         "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
         f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}, "
-        f"{RESAMPLES} resamples). Undefined where {ITEMS[-1]:,} items are not enough. "
+        f"{RESAMPLES} resamples); a power far from what is asked for is left after a few rounds. Undefined where "
+        f"{ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked for. "
         "It need not rise everywhere: with more items a careless person may be left out, or another one.",
         LIKE_A_PERSON.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
         "mistakes, every class of the others as often as the person left out, on average over the people. It is no "

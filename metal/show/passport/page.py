@@ -11,7 +11,7 @@ from metal.runs.columns import Row
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
 from metal.show.audit.judges import FURTHER
-from metal.show.parts import across_languages, closing
+from metal.show.parts import across_languages, closing, kept
 from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 MOST_ROWS = 300
@@ -58,12 +58,12 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     (row,) = rows
     if row["use"] not in (ALONE, BESIDE):
         return Cell(row["use"])
-    kept = f"keeps {percent(row['share_kept'])}"
+    keeps = f"keeps {kept(row['share_kept'])}"
     if ends:
-        kept = f"{kept} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
+        keeps = f"{keeps} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
-        kept = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
-    return Cell(row["use"], kept if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
+        keeps = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
+    return Cell(row["use"], keeps if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
 
 
 def tables(run: PassportRun) -> list[TableView]:

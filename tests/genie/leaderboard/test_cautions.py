@@ -27,7 +27,7 @@ def test_the_first_of_a_cluster_has_few_sources_and_the_others_differ() -> None:
     assert few[1]["p_holm"] > 0.05
     assert [one["second"] for one in told_apart(rows(found), rows(found, "comparisons"))] == ["bad"]
     (told,) = [text for text in found.warnings if "in one cluster" in text]
-    assert told.startswith("en, quality: 1 pair of generators in one cluster differs by a test of their own")
+    assert told.startswith("English, quality: 1 pair of generators in one cluster differs by a test of their own")
     assert f"'good' above 'bad' by 0.625 (p {pair['p_holm']:.3f} on 12 sources)" in told
     assert told.endswith("see p_holm in tables/comparisons.csv")
 
@@ -103,7 +103,7 @@ def test_a_generator_of_other_people_is_in_no_cluster_and_not_tested() -> None:
     assert pair["undefined"] == "p: rated by different people (group expert only, and groups crowd 67% and expert 33%)"
     assert (pair["sources"], round(pair["difference"], 4)) == (12, 0.3333)  # 2/3 of the crowd's 2 levels below
     assert found.warnings[0] == (
-        "en, quality: generators were rated by different groups of people, who can differ in how high they score: "
+        "English, quality: generators were rated by different groups of people, who can differ in how high they score: "
         "'odd' by group expert only; the rest by groups crowd 67% and expert 33%. Their scores are not comparable, no "
         "test compares them, and the former are in no cluster; `reference='group=expert'` ranks all by the same people"
     )
@@ -190,6 +190,6 @@ def test_a_criterion_of_other_people_is_told_where_overall_is_not() -> None:
     errors = {"a": people, "b": people, "c": people, "d": ("A1", "A2", "W1")}
     lines += [(f"en-{n:02d}/{name}", "errors", who, 2) for name in errors for who in errors[name] for n in range(12)]
     found = board(dataset(lines, groups=GROUPS))
-    assert found.warnings[0].startswith("en, errors: generators were rated by different groups of people")
+    assert found.warnings[0].startswith("English, errors: generators were rated by different groups of people")
     assert "'d' by groups expert 67% and crowd 33%" in found.warnings[0]
     assert {one["cluster"] for one in rows(found, criterion="overall")} == {1}

@@ -109,7 +109,7 @@ def test_overall_is_the_mean_of_criteria_each_turned_the_right_way() -> None:
     one = row(found, criterion="overall")
     assert one["score"] == pytest.approx(0.775)
     assert (one["outputs"], one["ratings"], one["people"]) == (1, 3, 2)
-    assert found.warnings == ("en: 1 outputs were rated on some criteria only and are not in overall",)
+    assert found.warnings == ("English: 1 outputs were rated on some criteria only and are not in overall",)
     assert row(found, criterion="quality")["outputs"] == 2
     assert row(board(made, criteria=("errors",)))["score"] == pytest.approx(0.8)
 
@@ -246,10 +246,10 @@ def test_too_few_shared_sources_are_no_comparison() -> None:
     assert {row(found, generator=name)["cluster"] for name in "ab"} <= {1.0, 2.0}
     assert math.isnan(row(found, "comparisons", first="c", second="a")["p"])
     assert found.warnings == (
-        "en, quality: fewer than 5 sources are shared with some other generators, so no test says whether these are "
-        "better or worse: 'c'",
-        "en, quality: generators were rated on different sources, 6 to 12 of them; scores are not of the same texts, "
-        "tests are on shared sources only",
+        "English, quality: fewer than 5 sources are shared with some other generators, so no test says whether these "
+        "are better or worse: 'c'",
+        "English, quality: generators were rated on different sources, 6 to 12 of them; scores are not of the same "
+        "texts, tests are on shared sources only",
     )
 
 
@@ -263,7 +263,9 @@ def test_two_that_share_nothing_have_no_clusters() -> None:
 def test_a_test_that_cannot_find_anything_is_told() -> None:
     names = "abcdefghijkl"
     found = leaderboard(dataset(ranked(likert(names, 0, 6))), LeaderboardSettings(permutations=100))
-    assert found.warnings == ("en, quality: too few permutations for 12 generators; use `permutations=240` or more",)
+    assert found.warnings == (
+        "English, quality: too few permutations for 12 generators; use `permutations=240` or more",
+    )
 
 
 # ---------------------------------------------------------------- who, where, which
@@ -352,7 +354,7 @@ def test_only_the_sample_is_scored() -> None:
     assert one["score"] == pytest.approx(np.mean([(score - 1) / 4 for score in scores if score]))
     assert (one["sources"], row(found, "coverage", generator="a")["sources"]) == (8, 8)
     assert "|sample:8|" in found.signature
-    assert board(made, sample=100).warnings == ("en: `sample=100` is all of its 20 sources",)
+    assert board(made, sample=100).warnings == ("English: `sample=100` is all of its 20 sources",)
 
 
 def test_what_is_still_to_be_rated() -> None:
