@@ -88,7 +88,7 @@ class Fault:
     status: int = 0  # replaces the HTTP status of an error kind
     retry_after: float | None = None  # seconds; also RetryInfo in Google's body
     seconds: float = 0.0  # wait before the reply; with slow_body, how long the body takes
-    text: str = ""  # the reply's text (kinds "text", "gzip"), its whole body, where to, or the message of an error
+    text: str = ""  # the reply's text (also of "gzip" and "truncated"), its whole body, where to, or an error's message
     param: str = ""
     code: str = "unsupported_value"  # or "unsupported_parameter": for rejects_parameter
     model: str = ""  # for model_version
@@ -585,7 +585,7 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> HttpReply:
         return _error_reply(call, fault, rejected)
     finish, fingerprint, answer = "stop", "fp_1", text
     if kind in ("malformed", "truncated"):
-        answer, finish = text[: len(text) // 2], "stop" if kind == "malformed" else "length"
+        answer, finish = fault.text or text[: len(text) // 2], "stop" if kind == "malformed" else "length"
     elif kind == "fenced":
         answer = f"Here is my verdict:\n\n```json\n{text}\n```\n\nI hope this helps."
     elif kind == "off_schema":

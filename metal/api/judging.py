@@ -226,10 +226,14 @@ async def judge_async(
             raise UsageError(
                 'give a dataset and `judge`, e.g. `metal.judge("datasets/demo", judge="openai:gpt-4o-mini")`'
             )
-        prompts = names(prompt) or ("detailed",)
+        prompts = dict.fromkeys(names(prompt) or ("detailed",))
+        asked_by = {each: variant(each, references=with_reference, together=together) for each in prompts}
+        if same := [each for each in prompts if each != asked_by[each] in prompts]:
+            option, too = "together" if together else "with_reference", asked_by[same[0]]
+            raise UsageError(f"`{option}` makes {same[0]} and {too} both `{too}`; leave `{option}` out")
         request = JudgeRequest(
             judges=tuple(functions) or names(named),
-            prompts=tuple(variant(each, references=with_reference, together=together) for each in prompts),
+            prompts=tuple(asked_by.values()),
             criteria=names(criteria),
             languages=names(languages),
             sample=sample or 0,

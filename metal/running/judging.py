@@ -258,14 +258,16 @@ def _notes_on_heads(heads: Sequence[Model], criteria: Sequence[Criterion]) -> It
             raise UsageError(f"{head.name} gives an output one score; say on which criterion it is, with `criteria`")
         if criteria[0].scale.compares:
             raise UsageError(f"{head.name} scores single outputs, and these are pairs")
-        levels = criteria[0].scale.describe() if criteria[0].scale.levels else ""
-        if levels and not find_provider(head.provider).classes:
+        name, scale = criteria[0].name, criteria[0].scale
+        shown = scale.describe()
+        if scale.levels and find_provider(head.provider).classes:
+            yield f"note: the classes of {head.name} are taken for {shown}, in this order (`flip` turns it round)"
+        elif scale.levels or scale.ends:
+            has, or_else = ("levels", "") if scale.levels else ("ends", ", or take `range` out of dataset.toml")
             raise UsageError(
-                f"{head.name} gives a number, and {criteria[0].name} has levels ({levels}); read people's ratings as "
-                f'numbers: `metal.read(..., measures={{"{criteria[0].name}": "interval"}})`'
+                f"{head.name} gives numbers in a unit of its own, and {name} has {has} ({shown}); read people's ratings "
+                f'as numbers without: `metal.read(..., measures={{"{name}": "interval"}})`{or_else}'
             )
-        if levels:
-            yield f"note: the classes of {head.name} are taken for {levels}, in this order (`flip` turns it round)"
 
 
 def check_allowed(job: JudgeJob, passport: Path) -> None:

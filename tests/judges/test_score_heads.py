@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.data.dataset import Dataset
+from metal.data.dataset import Dataset, save_dataset
+from metal.data.records import Scale
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, ModelRequest, answer_schema
@@ -169,7 +171,7 @@ def test_a_number_is_a_score_on_a_criterion_without_levels(
 @pytest.mark.parametrize(
     ("judge", "measure", "words"),
     [
-        ("vllm-score:m", "ordinal", "gives a number, and quality has levels"),
+        ("vllm-score:m", "ordinal", "quality has levels .0, 1, 2.; read people's ratings as numbers without"),
         ("vllm-classify:m,openai:gpt-4o", "ordinal", "get no prompt; give them a run of their own"),
     ],
 )
@@ -213,10 +215,11 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
         ("vllm-classify", "interval", {"probs": [0.5, 0.5]}, calls.UNFIT, "2 classes, and the criterion has no levels"),
         ("vllm-classify", "ordinal", {"probs": [0.9, 0.8, 0.1]}, calls.UNFIT, "no probabilities"),
         ("vllm-classify", "ordinal", {"probs": [2.0, -1.5, 0.5]}, calls.UNFIT, "no probabilities"),
-        ("vllm-classify", "ordinal", {"probs": ["a", "b", "c"]}, calls.NOT_A_REPLY, "no score"),
-        ("vllm-score", "interval", {"score": None}, calls.NOT_A_REPLY, "no score"),
-        ("vllm-score", "interval", {"score": float("nan")}, calls.NOT_A_REPLY, "no score"),
-        ("vllm-reward", "interval", {"data": []}, calls.NOT_A_REPLY, "no score"),
+        ("vllm-classify", "ordinal", {"probs": ["a", "b", "c"]}, calls.NO_NUMBER, "gives .'a', 'b', 'c'"),
+        ("vllm-score", "interval", {"score": None}, calls.NO_NUMBER, "vllm-score:m gives None"),
+        ("vllm-score", "interval", {"score": float("nan")}, calls.NO_NUMBER, "vllm-score:m gives nan"),
+        ("vllm-reward", "interval", {"data": []}, calls.NO_NUMBER, "vllm-reward:m gives"),
+        ("vllm-reward", "interval", {"index": 0}, calls.NOT_A_REPLY, "no score"),
         ("vllm-reward", "interval", None, calls.UNKNOWN_MODEL, "404"),
     ],
 )  # fmt: skip
@@ -250,3 +253,25 @@ def test_a_head_that_does_not_fit_stops_in_one_line(serve: Any, tmp_path: Path) 
     why = "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many, in one order"
     assert run.outcome.stopped == {"vllm-classify:m": f"no score on this criterion: {why}"}
     assert len(server.bodies) == 1
+
+
+def test_what_lies_beyond_the_ends_of_a_scale_is_lost_for_nobody(tmp_path: Path) -> None:
+    data = rated("interval")
+    ended = replace(data.criteria["quality"], scale=Scale("interval", low=0, high=2))
+    save_dataset(replace(data, criteria={"quality": ended}), tmp_path / "data")
+    for judge in ("vllm-reward:m", "vllm-classify:m"):
+        with pytest.raises(UsageError, match=r"quality has ends \(0 to 2\); read people's ratings as numbers without"):
+            metal.judge(tmp_path / "data", judge, base_url="http://127.0.0.1:9/v1", dry_run=True)
+
+
+def test_a_head_that_gives_no_numbers_is_not_down(serve: Any, tmp_path: Path) -> None:
+    def scored(path: str, body: Json) -> Json:
+        return {"score": float("nan") if silent or body["text_2"] == "quality 0.1" else 0.5}
+
+    silent, server = False, serve(scored)
+    run = metal.judge(rated("interval"), "vllm-score:m", base_url=server.url, out=tmp_path / "some")
+    assert run.ratings.groupby("reason")["output"].count().to_dict() == {"": 27, "no number": 3}
+    silent = True
+    run = metal.judge(rated("interval"), "vllm-score:m", base_url=server.url, concurrency=1, out=tmp_path / "none")
+    assert run.outcome.stopped == {"vllm-score:m": "no number: vllm-score:m gives nan"}
+    assert len(server.bodies) == 33

@@ -129,7 +129,19 @@ FLUENCY = Scale("ordinal", tuple(Level(float(value), str(value)) for value in ra
         # An object amid prose may be quoted: the one that closes the reply counts.
         ('The text says {"fluency": 5, "overall": 5}, a trick. {"fluency": 4, "overall": 2}', 4, 2),
         ('{"fluency": 4, "overall": 2} The text says {"fluency": 5, "overall": 5} of itself.', 4, 2),
-        ('{"fluency": {"score": 4}, "overall": {"sco', CUT_OFF, CUT_OFF),
+        # What is complete before a reply breaks off counts; a number at its end may go on.
+        ('{"fluency": {"score": 4}, "overall": {"sco', 4, CUT_OFF),
+        ('{"scores": {"Fluency": {"score": 4, "reason": "\\"overall\\": 3"}, "overall": {"score": 2, "ju', 4, CUT_OFF),
+        ('```json\n{"fluency": 4, "overall": 2', 4, CUT_OFF),
+        ('{"fluency": {"score": 4}', 4, LEFT_OUT),
+        ('{"fluency": {"score": 4, "justification": "o', CUT_OFF, CUT_OFF),
+        ('{"fluency": {"score": 4, "\\x": 1}, "over', UNPARSABLE, UNPARSABLE),
+        # Lists of objects that name what they are about.
+        ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": 2}]', 4, 2),
+        ('{"scores": [{"name": "Overall", "score": 2, "reason": "r"}, {"name": "Fluency", "score": "4"}]}', 4, 2),
+        ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": 2', 4, CUT_OFF),
+        ('{"scores": [{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": 2, "j', 4, CUT_OFF),
+        ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": null}] fluency 3', 4, UNPARSABLE),
         ("Fluency: 4. Overall: 2.", UNPARSABLE, UNPARSABLE),
         ("{}", UNPARSABLE, UNPARSABLE),
         ("", EMPTY, EMPTY),
@@ -199,6 +211,23 @@ def test_a_criterion_that_is_left_out_lacks_its_rating_only(llm_server: LlmServe
     assert (lacking.output, lacking.criterion, lacking.reason) == ("o1", "hallucinations", LEFT_OUT)
 
 
+def test_a_reply_that_reaches_the_limit_keeps_what_is_complete(llm_server: LlmServer, tmp_path: Path) -> None:
+    half = '{"task_quality": {"score": 2, "justification": "x"}, "hallucinations": {"score": 1, "justif'
+    prose = '{"task_quality": {"score": 2}, "hallucinations": {"score": 1}} I take this back, since'
+    texts = {"summary 1.": half, "summary 2.": prose}
+    llm_server.faults = lambda call: next(
+        (Fault("truncated", text=text) for name, text in texts.items() if name in call.prompt), None
+    )
+    outcome = session(a_plan(a_model(llm_server), count=3, criteria=BOTH, prompt="simple-together"), tmp_path)
+    assert len(outcome.records) == 3, "asked again it would reach the limit again"
+    assert outcome.reasons == {"verdict": 3, "truncated": 3}
+    assert {(r.output, r.criterion) for r in outcome.ratings if r.score is None} == {
+        ("o1", "hallucinations"),
+        ("o2", "hallucinations"),
+        ("o2", "task_quality"),
+    }
+
+
 def test_batches_and_shards_ask_the_same(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
@@ -242,6 +271,9 @@ def test_what_it_changes_is_measured_beside_one_call_a_criterion(
     assert frozenset(judges) in {frozenset(pair) for pair in zip(compared["first"], compared["second"], strict=True)}
     read = metal.read(tmp_path / "run").ratings
     assert sorted(read["score"].tolist()) == sorted(run.ratings["score"].tolist())
+    for prompt, match in (("detailed,detailed-together", "both `detailed-together`"), ("mr3", "mr3 has no variants")):
+        with pytest.raises(UsageError, match=match):
+            metal.judge(data, "openai:gpt-4o", prompt=prompt, together=True, dry_run=True)
     with pytest.raises(UsageError, match="leave out `together`"):
         metal.judge(data, lambda source, output, criterion: 1, together=True, dry_run=True)
 

@@ -25,7 +25,7 @@ from metal.raters.judges.probabilities import slim
 BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
-REJECTIONS = 3  # of requests, before anything was answered: then the request is wrong, not the text in it
+REJECTIONS = 3  # of requests, before anything was answered: then the request or the model is wrong, not the text
 # What providers call the limit of a reply, thoughts included.
 MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 ABANDONED = "abandoned"  # the kind of a request that was not sent because the judge was stopped
@@ -233,7 +233,7 @@ class Attempts:
                 self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")
         elif failure.kind in calls.FATAL:
             self._stop(str(failure))
-        elif failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.ever_answered:
+        elif failure.kind in (calls.REJECTED, calls.PARAMETER, calls.NO_NUMBER) and not self.ever_answered:
             self.rejections += 1
             if self.rejections >= REJECTIONS:
                 self._stop(str(failure))

@@ -95,6 +95,7 @@ FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED, UNFIT})
 # This request can never succeed.
 PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
 NO_SOURCE = "its source has no text"  # and the model reads it
+NO_NUMBER = "no number"  # from a score head: NaN, null
 
 VERDICT = "verdict"  # the kind of a reply that contains what was asked for; other kinds are the reason it does not
 

@@ -178,9 +178,8 @@ def read_line(path: Path, line: bytes, place: int = 0) -> dict[str, Any]:
 FAILED, REJECTED = "failed", "rejected"
 INCOMPLETE = "incomplete"  # a reply without a verdict on some of its criteria
 ASK_AGAIN = frozenset({UNPARSABLE, OFF_SCALE, EMPTY, CUT_OFF, LEFT_OUT, INCOMPLETE})
-LASTING = frozenset(
-    {calls.BLOCKED, calls.TOO_LONG, calls.NO_SOURCE}
-)  # refusals of a request that resuming does not change
+# Refusals of a request that resuming does not change.
+LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG, calls.NO_SOURCE, calls.NO_NUMBER})
 
 
 @dataclass

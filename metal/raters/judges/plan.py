@@ -59,19 +59,22 @@ class JudgingQuestion:
         """VERDICT, the reason there is none, or INCOMPLETE."""
         verdicts = [self.verdict(text, ending, criterion) for criterion in self.criteria]
         reasons = [verdict.reason for verdict in verdicts if verdict.score is None]
-        return VERDICT if not reasons else reasons[0] if len(reasons) == len(verdicts) else INCOMPLETE
+        if not reasons:
+            return VERDICT
+        # Asked again, a reply that reached the limit would reach it again.
+        return reasons[0] if len(reasons) == len(verdicts) or ending == calls.TRUNCATED else INCOMPLETE
 
     def verdict(self, text: str, ending: str, criterion: str) -> ReplyVerdict:
         """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason says so.
 
         The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts it to the dataset's.
         """
-        scale = self.prompt.rubrics[criterion].criterion.scale
-        read = read_part if self.prompt.template.together else read_reply
-        verdict = read(text, scale, self.prompt.letters(criterion), criterion)
+        scale, together = self.prompt.rubrics[criterion].criterion.scale, self.prompt.template.together
+        asked, truncated = (scale, self.prompt.letters(criterion), criterion), ending == calls.TRUNCATED
+        verdict = read_part(text, *asked, truncated) if together else read_reply(text, *asked)
         if ending == calls.COMPLETE:
             return verdict
-        if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):
+        if truncated and verdict.score is not None and (together or text.rstrip().endswith(("}", "```"))):
             return verdict  # it was complete before the limit
         return ReplyVerdict(None, ending, verdict.justification)
 

@@ -122,26 +122,31 @@ def read_reply(
     return _weighed(evidence, scale, justification if objects else shorter)
 
 
-def read_part(text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str) -> ReplyVerdict:
-    """The verdict on one criterion in a reply to several, which has an object for each, or a score, under its name.
+def read_part(
+    text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str, truncated: bool = False
+) -> ReplyVerdict:
+    """The verdict on one criterion in a reply to several: an object or a score under its name, or that names it.
 
-    Prose is not read, since it speaks of all criteria; of several objects, those that open or close the reply count.
+    Prose is not read, since it speaks of all criteria; of several objects, those that open or close the reply count,
+    of a truncated reply only those that close it. One that is cut off has the criteria that are complete.
     """
     bare = without_thoughts(text)
-    objects = list(objects_in(bare))
+    objects = list(objects_in(bare, partly=True))
     if not objects:
         return ReplyVerdict(None, UNPARSABLE if bare else EMPTY)
-    if not objects[-1][1]:
-        return ReplyVerdict(None, CUT_OFF)
     keys = criterion.lower(), *forms.keys_of(criterion, ("",))
-    parts = [(place, part_under(value, keys)) for place, value in objects]
+    prose, places = _prose_around([span for span, _ in objects], bare)
+    parts = [(place, part_under(value, keys)) for place, (_, value) in zip(places, objects, strict=True)]
     parts = [(place, part) for place, part in parts if part is not None]
     at_the_ends = [
-        part for (begin, end), part in parts if not all(map(_WORD.search, (_FENCE.sub("", bare[:begin]), bare[end:])))
+        part
+        for place, part in parts
+        if not (_WORD.search(prose, place) and (truncated or _WORD.search(prose, 0, place)))
     ]
-    own = at_the_ends or [part for _, part in parts]
+    own = at_the_ends or [part for _, part in parts if not truncated]
     if not own:
-        return ReplyVerdict(None, LEFT_OUT)
+        cut_off = objects[-1][0][1] == len(bare) and bare[-1] not in "}]"
+        return ReplyVerdict(None, CUT_OFF if cut_off else LEFT_OUT)
     return read_reply("\n".join(json.dumps(_as_object(part)) for part in own), scale, letters)
 
 

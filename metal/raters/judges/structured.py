@@ -35,6 +35,9 @@ def without_thoughts(text: str) -> str:
 
 _OBJECT = regex.compile(r"\{\s*+[\"}]")
 _WITH_KEY = regex.compile(r"\{\s*+\"[^\"\n]{1,60}\"\s*+:")
+_MEMBER = regex.compile(r"\s*+[{\[,]\s*+(?:(?P<name>\"(?:[^\"\\]|\\.)*+\")\s*+:\s*+)?", regex.S)
+_COMMA = regex.compile(r"\s*+,")
+_NAMES_OF_PARTS = ("criterion", "name", "metric", "aspect", "dimension")  # {"criterion": "fluency", "score": 4}
 _MOST_FAULTS = 200  # each costs a pass over the text; after that many only the last objects are tried
 _DEEPEST = 4
 
@@ -50,14 +53,14 @@ def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int,
             yield place, fields
 
 
-def objects_in(text: str) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+def objects_in(text: str, partly: bool = False) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
     """Place and content of each JSON object in a text, but for those inside another; one that is cut off comes last,
     empty.
 
     What surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that repeats with another
-    value holds a list of both, which is no verdict.
+    value holds a list of both, which is no verdict. partly: of the one that is cut off its complete parts are given.
     """
-    decode = json.JSONDecoder(strict=False, object_pairs_hook=_fields).raw_decode
+    decode = _DECODER.raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
     end = faults = turn = 0
     while turn < len(starts):
@@ -69,8 +72,8 @@ def objects_in(text: str) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
             if value:
                 yield (start, end), value
         except (ValueError, RecursionError) as error:
-            if isinstance(error, json.JSONDecodeError) and _is_cut(text, start, error):
-                yield (start, len(text)), {}
+            if isinstance(error, json.JSONDecodeError) and _is_cut(text, start, error, partly):
+                yield (start, len(text)), _complete_parts(text, start) if partly else {}
                 return
             faults += 1
             if faults == _MOST_FAULTS:
@@ -86,9 +89,33 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {key: values if len(values) > 1 else values[0] for key, values in fields.items()}
 
 
-def _is_cut(text: str, start: int, error: json.JSONDecodeError) -> bool:
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_fields)
+
+
+def _is_cut(text: str, start: int, error: json.JSONDecodeError, after_objects: bool) -> bool:
+    """after_objects: whether it may end with an object inside it."""
     at_the_end = error.msg.startswith("Unterminated string") or error.pos >= len(text) - len("\\uABCD")
-    return at_the_end and not text.rstrip("` \n]").endswith("}") and bool(_WITH_KEY.match(text, start))
+    ended = not after_objects and text.rstrip("` \n]").endswith("}")
+    return at_the_end and not ended and bool(_WITH_KEY.match(text, start))
+
+
+def _complete_parts(text: str, start: int, depth: int = 0) -> dict[str, Any]:
+    """The complete members of an object, or list, that is cut off; of the member in which it ends, objects and lists.
+
+    What it is about is left out: it is no complete part itself.
+    """
+    members: list[tuple[str, Any]] = []
+    while begin := _MEMBER.match(text, start):
+        try:
+            value, start = _DECODER.raw_decode(text, begin.end())
+            name = _DECODER.decode(begin["name"] or '""')
+            about_it = isinstance(value, str) and name.lower() in _NAMES_OF_PARTS
+            if not about_it and (isinstance(value, dict) or _COMMA.match(text, start)):  # a last number may go on
+                members.append((name, value))
+        except (ValueError, RecursionError):
+            inner = _complete_parts(text, begin.end(), depth + 1) if depth < _DEEPEST else {}
+            return _fields([*members, *((name, part) for name, part in inner.items() if isinstance(part, dict | list))])
+    return _fields(members)
 
 
 def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -105,11 +132,15 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
 
 
 def part_under(value: object, names: tuple[str, ...], depth: int = 0) -> Any:
-    """What the outermost object with one of the names as a key holds there; None where none has one."""
+    """What the outermost object with one of the names as a key holds there, or the one that says that it is about it;
+    None where there is none."""
     if depth > _DEEPEST or not isinstance(value, dict | list):
         return None
-    if isinstance(value, dict) and (part := field_of(value, names)) is not None:
-        return part
+    if isinstance(value, dict):
+        if (part := field_of(value, names)) is not None:
+            return part
+        if str(field_of(value, _NAMES_OF_PARTS)).strip().lower() in names:
+            return value
     inner = value.values() if isinstance(value, dict) else value
     return next((part for each in inner if (part := part_under(each, names, depth + 1)) is not None), None)
 

@@ -142,6 +142,9 @@ def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Te
             return _read_template(name, path, pairs)
     if made := _of_frame(name, folders, kind):
         return made
+    base = _variant(name)[0]
+    if base != name and _first_file(folders, kind, base):
+        raise UsageError(f"prompt {base} has no variants; write {kind}/{name}.toml in a folder of `prompt_folders`")
     remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
     raise UnknownName("prompt", name, template_names(folders, kind), remedy)
 

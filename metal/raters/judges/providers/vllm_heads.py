@@ -67,9 +67,12 @@ class ScoreHead(OpenAILike):
         content = read_json(body, calls.NOT_A_REPLY)
         data = content.get("data")
         row = as_object(data[0] if isinstance(data, list) and data else None)
-        numbers = _numbers(row.get("probs", row.get("score", row.get("data"))))
+        given = row.get("probs", row.get("score", row.get("data")))
+        numbers = _numbers(given)
         if not numbers:
-            raise CallFailed(calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace"))
+            if row.keys().isdisjoint(("probs", "score", "data")):
+                raise CallFailed(calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace"))
+            raise CallFailed(calls.NO_NUMBER, f"{self._model.name} gives {given}"[:80])
         if fault := _fault(numbers, class_probabilities(content), levels):
             raise CallFailed(calls.UNFIT, f"{self._model.name} {fault}")
         score = levels[numbers.index(max(numbers))] if levels else numbers[0]
