@@ -265,8 +265,8 @@ def _notes_on_heads(heads: Sequence[Model], criteria: Sequence[Criterion]) -> It
         elif scale.levels or scale.ends:
             has, or_else = ("levels", "") if scale.levels else ("ends", ", or take `range` out of dataset.toml")
             raise UsageError(
-                f"{head.name} gives numbers in a unit of its own, and {name} has {has} ({shown}); read people's ratings "
-                f'as numbers without: `metal.read(..., measures={{"{name}": "interval"}})`{or_else}'
+                f"{head.name} gives numbers of its own unit, and {name} has {has} ({shown}); read people's ratings as "
+                f'numbers without: `metal.read(..., measures={{"{name}": "interval"}})`{or_else}'
             )
 
 
