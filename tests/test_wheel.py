@@ -35,8 +35,9 @@ def install(wheel: Path, environment: Path) -> Path:
         run(uv, "venv", "--quiet", "--python", sys.executable, environment, cwd=environment.parent)
         run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=environment.parent)
     else:
-        venv.create(environment, with_pip=True)
-        run(python, "-m", "pip", "install", "--quiet", "--no-compile", wheel, cwd=environment.parent)  # as uv does
+        venv.create(environment)
+        pip = (sys.executable, "-m", "pip", "--python", python)
+        run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=environment.parent)  # as uv does
     return python
 
 

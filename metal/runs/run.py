@@ -163,8 +163,8 @@ class Run:
         return rows
 
     @cached_property
-    def _plain(self) -> dict[str, list[dict[str, Any]]]:
-        """The rows of the tables that were asked for, as plain dictionaries."""
+    def _plain(self) -> dict[tuple[str, ...], dict[tuple[Any, ...], list[dict[str, Any]]]]:
+        """Rows as plain dictionaries, by table and columns that were asked for, then by the values there."""
         return {}
 
     def span(self, criterion: str) -> float:
@@ -174,11 +174,17 @@ class Run:
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """The same rows as plain dictionaries, which are not to be changed."""
-        if table not in self._plain:
-            self._plain[table] = [
-                {str(key): value for key, value in row.items()} for row in self.tables[table].to_dict("records")
-            ]
-        return [row for row in self._plain[table] if all(row[column] == value for column, value in where.items())]
+        asked = (table, *where)
+        if asked not in self._plain:
+            plain = (
+                self.records(table)
+                if where
+                else [{str(key): value for key, value in row.items()} for row in self.tables[table].to_dict("records")]
+            )
+            grouped = self._plain[asked] = {}
+            for row in plain:
+                grouped.setdefault(tuple(row[column] for column in where), []).append(row)
+        return list(self._plain[asked].get(tuple(where.values()), ()))
 
     @property
     def lines(self) -> list[dict[str, Any]]:
