@@ -131,7 +131,7 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
         return
     names = ("language", "criterion", "rater", "output")
     languages, criteria, raters, outputs = (table[name].cat.categories for name in names)
-    language, criterion, rater, output = (table[name].cat.codes.to_numpy().astype(np.int64) for name in names)
+    language, criterion, rater, output = (table[name].array.codes.astype(np.int64) for name in names)
     human = (table["kind"] == "human").to_numpy()
     asked = criterion * len(outputs) + output
     by_people = np.zeros(len(criteria) * len(outputs), dtype=bool)

@@ -84,7 +84,7 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
     largest = np.max(np.nan_to_num(away[items], nan=-1), axis=1, initial=-1)
     truth = cell.truth[items]
     places = cell.matrix.places[items].max(axis=1, initial=-1)
-    output = dataset.ratings["output"].cat.codes.to_numpy()[cell.rows[places]]
+    output = dataset.ratings["output"].array.codes[cell.rows[places]]
     columns = {name: column.take(pa.array(output)) for name, column in outputs.items()} | {
         "language": pa.repeat(pa.scalar(cell.language), len(items)),
         "criterion": pa.repeat(pa.scalar(cell.criterion.name), len(items)),

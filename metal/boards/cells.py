@@ -162,9 +162,9 @@ def criterion_scores(
         means = table[EXPECTED]
         has_means = means.notna().groupby(table["rater"], observed=True).transform("any")
         score = np.where(has_means, means, score)
-    rows_of = row[table["rater"].cat.codes.to_numpy()] if len(row) else np.zeros(0, dtype=np.int64)
-    outputs = output_of[table["output"].cat.codes.to_numpy()] if len(output_of) else np.zeros(0, dtype=np.int64)
-    criterion = table["criterion"].cat.codes.to_numpy()
+    rows_of = row[table["rater"].array.codes] if len(row) else np.zeros(0, dtype=np.int64)
+    outputs = output_of[table["output"].array.codes] if len(output_of) else np.zeros(0, dtype=np.int64)
+    criterion = table["criterion"].array.codes
     given = ~np.isnan(score) & (rows_of >= 0)
     shape = (rows, len(place))
     size = rows * len(place)
@@ -180,7 +180,7 @@ def criterion_scores(
             np.bincount(cell, minlength=size).astype(np.float64).reshape(shape),
             sign * score[people],
             outputs[people],
-            table["rater"].cat.codes.to_numpy()[people].astype(np.int64),
+            table["rater"].array.codes[people].astype(np.int64),
         )
     return {name: scores[name] for name in dataset.criteria if name in scores}
 

@@ -228,7 +228,7 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
     """(rater, criterion, comment) by output, for these outputs."""
     table = dataset.ratings
     named = table["output"].cat.categories.isin(list(outputs))
-    given = table.loc[named[table["output"].cat.codes.to_numpy()], ["output", "rater", "criterion", "comment"]]
+    given = table.loc[named[table["output"].array.codes], ["output", "rater", "criterion", "comment"]]
     given = given[(given["comment"].notna() & (given["comment"].astype(object) != "")).to_numpy()]
     by_output: dict[str, list[tuple[str, str, str]]] = {}
     columns = (given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment"))

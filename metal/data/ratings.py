@@ -72,7 +72,7 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _used_only(column: pd.Series) -> pd.Series:
     """The column without categories that do not occur; counting them is quicker than sorting."""
-    counts = np.bincount(column.cat.codes.to_numpy().astype(np.intp) + 1, minlength=len(column.cat.categories) + 1)
+    counts = np.bincount(column.array.codes.astype(np.intp) + 1, minlength=len(column.cat.categories) + 1)
     return column if counts[1:].all() else column.cat.remove_unused_categories()
 
 
@@ -123,7 +123,7 @@ def join(
     ):
         rated = [records[name] for name in facts[by].cat.categories.tolist()]
         for field in fields:
-            table[field] = _spread(list(map(attrgetter(field), rated)), facts[by].cat.codes.to_numpy())
+            table[field] = _spread(list(map(attrgetter(field), rated)), facts[by].array.codes)
     return table.loc[:, [*COLUMNS, *facts_in(facts)[len(FACTS) :]]]
 
 
@@ -137,7 +137,7 @@ def _check_known(facts: pd.DataFrame, column: str, names: Mapping[str, Any], whe
     unknown = np.array([name not in names for name in facts[column].cat.categories.tolist()], dtype=bool)
     if not unknown.any():
         return
-    hits = np.flatnonzero(unknown[facts[column].cat.codes.to_numpy()])
+    hits = np.flatnonzero(unknown[facts[column].array.codes])
     if not len(hits):
         return
     name = str(facts[column].iloc[hits[0]])
@@ -162,7 +162,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
         row = int(doubtful.argmax())
         problem = f"confidence {facts[CONFIDENCE].iloc[row]:g} is no probability"
         raise DataError(row_of(where, row), problem, "Write it from 0 to 1, or leave it out")
-    codes = facts["criterion"].cat.codes.to_numpy()
+    codes = facts["criterion"].array.codes
     for code, name in enumerate(facts["criterion"].cat.categories):
         rows = np.flatnonzero((codes == code) & answered)
         scale = criteria[name].scale
@@ -225,7 +225,7 @@ def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
     """An integer for each rating; two are equal if and only if output, criterion and rater are the same."""
     key = np.zeros(len(facts), dtype=np.int64)
     for name in ("output", "criterion", "rater"):
-        key = key * max(len(facts[name].cat.categories), 1) + facts[name].cat.codes.to_numpy().astype(np.int64)
+        key = key * max(len(facts[name].cat.categories), 1) + facts[name].array.codes.astype(np.int64)
     return key
 
 
@@ -278,7 +278,7 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
 def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
     """The names in a categorical column, in string order, and the position of each row's name among them."""
-    codes = column.cat.codes.to_numpy()
+    codes = column.array.codes
     used = np.flatnonzero(np.bincount(codes))
     names: list[str] = column.cat.categories[used].tolist()
     order = sorted(range(len(names)), key=names.__getitem__)

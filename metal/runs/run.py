@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,10 +110,13 @@ class Run:
 
         The bytes of the tables depend on their figures only. The page is drawn from what was written.
         """
-        with new_folder(folder, force=force) as partial:
+        with new_folder(folder, force=force) as partial, ThreadPoolExecutor(1) as beside:
+            more = beside.submit(self._write_more, partial)
             write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables)
-            self._write_more(partial)
+            if not self._large:
+                more.result()
             write_page(page(type(self)._read(partial, folder.name, *self._large)), partial)
+            more.result()
 
     @property
     def _large(self) -> tuple[Any, ...]:

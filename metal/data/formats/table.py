@@ -313,7 +313,7 @@ def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
 
 def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
     """Whether one name occurs with several values of another column."""
-    names, values = tidy[name].cat.codes.to_numpy(), tidy[other].cat.codes.to_numpy()
+    names, values = tidy[name].array.codes, tidy[other].array.codes
     last = np.zeros(len(tidy[name].cat.categories) + 1, dtype=np.int64)
     last[names] = values
     return bool((last[names] != values).any())
@@ -322,7 +322,7 @@ def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
 def _joined(left: pd.Series, right: pd.Series) -> Any:
     """`left/right` as categories, built from the distinct pairs only."""
     lefts, rights = left.cat.categories.tolist(), right.cat.categories.tolist()
-    key = left.cat.codes.to_numpy().astype(np.int64) * len(rights) + right.cat.codes.to_numpy()
+    key = left.array.codes.astype(np.int64) * len(rights) + right.array.codes
     place, pairs = pd.factorize(key, sort=True)
     names = [f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()]
     return pd.Categorical.from_codes(place, pd.Index(names))

@@ -141,7 +141,7 @@ def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
     """The column with its categories called so; equal names become one, the empty name is missing."""
     codes, distinct = pd.factorize(np.array([*names, ""], dtype=object))
     empty = int(codes[-1])
-    mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.cat.codes.to_numpy()]
+    mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.array.codes]
     kept = np.array([name != "" for name in distinct])
     place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
     categorical = pd.Categorical.from_codes(place[mapped], pd.Index(distinct[kept], dtype="str"))

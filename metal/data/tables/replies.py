@@ -33,12 +33,12 @@ def read_replies(
     not known. Raises UsageError for a scale that is not known, since what was read must not decide it.
     """
     column = as_texts(tidy.pop("reply"))
-    rows = np.flatnonzero(column.cat.codes.to_numpy() >= 0)
+    rows = np.flatnonzero(column.array.codes >= 0)
     score = tidy["score"].to_numpy(copy=True)
     beside = score[rows]
     lacking = np.isnan(beside)
     doubtful = "reply" not in (options.get("columns") or {}) and 2 * np.count_nonzero(lacking) < len(rows)
-    of_criterion = tidy["criterion"].cat.codes.to_numpy()[rows].astype(np.int64)
+    of_criterion = tidy["criterion"].array.codes[rows].astype(np.int64)
     problem = _problem([criteria[code] for code in np.unique(of_criterion)], options)
     if problem and not doubtful:
         raise UsageError(problem)
@@ -48,7 +48,7 @@ def read_replies(
     names = [criterion.name for criterion in criteria]
     scales = [whole_scale(criterion, names, options) for criterion in criteria]
     texts = column.cat.categories.tolist()
-    key, place = np.unique(of_criterion * len(texts) + column.cat.codes.to_numpy()[rows], return_inverse=True)
+    key, place = np.unique(of_criterion * len(texts) + column.array.codes[rows], return_inverse=True)
     verdicts: Any = pd.DataFrame(
         [
             options["reader"](texts[pair % len(texts)], scales[at] or criteria[at].scale, names[at])

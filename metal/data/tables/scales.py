@@ -59,7 +59,7 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     column = tidy["score"]
     if not is_numeric_dtype(column) or column.dtype == bool:
         column = as_texts(column)
-    of_criterion = tidy["criterion"].cat.codes.to_numpy()
+    of_criterion = tidy["criterion"].array.codes
     scores = np.full(len(tidy), np.nan)
     criteria: list[Criterion] = []
     counts = []
@@ -176,7 +176,7 @@ def _scale_of(
             say(f"{plural(int(codes.sum()), 'missing answer')} ({listed})")
         scores[codes] = np.nan
         return _scale(name, np.unique(scores[~np.isnan(scores)]) + shift, chosen), scores + shift
-    by_text, categories = column.cat.codes.to_numpy(), column.cat.categories.tolist()
+    by_text, categories = column.array.codes, column.cat.categories.tolist()
     counts = np.bincount(by_text + 1, minlength=len(categories) + 1)[1:]
     used = np.flatnonzero(counts)
     texts = {categories[at]: int(counts[at]) for at in used.tolist()}

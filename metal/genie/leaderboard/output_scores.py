@@ -83,9 +83,9 @@ def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ra
     place = {name: row for row, name in enumerate(outputs.names)}
     row_of = np.array([place.get(name, -1) for name in table["output"].cat.categories] or [-1], dtype=np.int64)
     chosen = np.array([name in raters for name in table["rater"].cat.categories] or [False], dtype=bool)
-    row, rater = row_of[table["output"].cat.codes.to_numpy()], table["rater"].cat.codes.to_numpy().astype(np.int64)
+    row, rater = row_of[table["output"].array.codes], table["rater"].array.codes.astype(np.int64)
     kept = np.flatnonzero((row >= 0) & chosen[rater])
-    criterion = table["criterion"].cat.codes.to_numpy().astype(np.int64)
+    criterion = table["criterion"].array.codes.astype(np.int64)
     return _Ratings(row[kept], rater[kept], criterion[kept], table["score"].to_numpy(dtype=np.float64)[kept])
 
 
