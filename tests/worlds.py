@@ -10,7 +10,7 @@ import numpy as np
 from metal.auditing.cells import AuditCell
 from metal.auditing.settings import AuditSettings
 from metal.auditing.verdict import AS_GOOD, INFORMATIVE, Verdict, verdict
-from metal.data.ratings import CodeMatrix
+from metal.data.ratings import NOT_ASKED, CodeMatrix
 from metal.data.records import Criterion, Level, Scale
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -38,7 +38,7 @@ MEAN, SPREAD = 60.0, 20.0  # of true scores
 @dataclass(frozen=True)
 class World:
     """right: how often people are. outputs: of a source; if several, half have the true class of the first, and every
-    other source is hard: 80% of the errors are there.
+    other source is hard: 80% of the errors are there. alone: of the items, the share that one person rated.
     """
 
     mix: str
@@ -47,6 +47,7 @@ class World:
     people: int = 3
     careless: int = 0
     outputs: int = 1
+    alone: float = 0.0
     title: ClassVar[str] = "classes, how often people are right"
 
     @property
@@ -63,12 +64,14 @@ class World:
         """`3 people, 1 careless, 8 outputs a source`"""
         people = f"{self.people} people" if self.people > 1 else "One person an item"
         careless = f", {self.careless} careless" if self.careless else ""
-        return people + careless + (f", {self.outputs} outputs a source" if self.outputs > 1 else "")
+        alone = f", {self.alone:.0%} of the items rated by one of them" if self.alone else ""
+        return people + careless + alone + (f", {self.outputs} outputs a source" if self.outputs > 1 else "")
 
-    @property
-    def best(self) -> str:
-        """The verdict that only a judge like a person should get."""
-        return INFORMATIVE if self.people == 1 else AS_GOOD
+    def best(self, kind: str) -> tuple[str, ...]:
+        """The verdicts that only a judge like a person should get, or one that knows anything."""
+        if self.alone and kind in KNOW_NOTHING:
+            return AS_GOOD, INFORMATIVE
+        return (INFORMATIVE if self.people == 1 else AS_GOOD,)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -90,7 +93,13 @@ class World:
             [answers(rng, truth, len(shares), 1 - errors * (1 - right), self.ordered) for right in rights], axis=1
         )
         judges = [self.judge(kind, rng, truth, people[:, -1], errors) for kind in kinds]
+        people[self.unasked(rng)] = NOT_ASKED
         return cell_of(people, np.stack(judges, axis=1), kinds, self.ordered, self.outputs, len(shares))
+
+    def unasked(self, rng: np.random.Generator) -> Any:
+        """(items, people) who was not asked: on items of one person, the others."""
+        who = rng.integers(0, self.people, self.items)[:, None] != np.arange(self.people)
+        return who & (np.arange(self.items) < self.alone * self.items)[:, None]
 
     def judge(self, kind: str, rng: np.random.Generator, truth: Any, person: Any, errors: Any) -> Any:
         """(items,) what a judge of this kind says. `copied`: from one person, with errors of its own added."""
@@ -141,6 +150,7 @@ class ScoreWorld(World):
         spread = [SPREAD * 2] * self.careless + [noise] * (self.people - self.careless)
         people = truth[:, None] + rng.normal(0, spread, (self.items, self.people))
         judges = [self.score(kind, rng, truth, noise) for kind in kinds]
+        people[self.unasked(rng)] = np.nan
         return cell_of(people, np.stack(judges, axis=1), kinds, outputs=self.outputs)
 
     def score(self, kind: str, rng: np.random.Generator, truth: Any, noise: float) -> Any:
@@ -175,6 +185,7 @@ def cell_of(
     codes, values = np.column_stack([people, judges]), np.zeros(0)
     if codes.dtype.kind == "f":
         values, codes = np.unique(codes, return_inverse=True)
+        codes, values = np.where(np.isnan(values[codes]), NOT_ASKED, codes), values[~np.isnan(values)]
         scale, bad = Scale("interval"), ""
     else:
         levels = levels or int(codes.max()) + 1

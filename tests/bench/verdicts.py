@@ -5,7 +5,7 @@
 
 Markdown: a table for each panel of people, with the shares at 30 / 100 / 300 / 600 items; 0 where all of them are. *As
 good as a person* is right for a judge like a person (power), and wrong for all others; with one person an item the same
-of *informative*. Then a row for each kind of judge: its cells, how many are more than two standard errors above 5%, and
+of *informative*, and where most items have one, *informative* is wrong, too, of judges that know nothing. Then a row for each kind of judge: its cells, how many are more than two standard errors above 5%, and
 the worst.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from multiprocessing import Pool
 
@@ -30,12 +30,14 @@ PANELS: tuple[dict[str, int], ...] = (
     {"people": 5, "careless": 1},
     {"people": 3, "outputs": 8},
     {"people": 1},
+    {"people": 3, "alone": 0.6},
+    {"people": 2, "alone": 0.8},
 )
 FALSE = 0.05
 
 
-def worlds() -> Iterator[World]:
-    for panel in PANELS:
+def worlds(panels: Iterable[int]) -> Iterator[World]:
+    for panel in (PANELS[number] for number in panels):
         yield from (World(mix, items, right, **panel) for mix in MIXES for right in RIGHTS for items in ITEMS)
         yield from (ScoreWorld("scores", items, right, **panel) for right in RIGHTS for items in ITEMS)
 
@@ -44,7 +46,7 @@ def count(work: tuple[World, int]) -> tuple[World, Counter[str]]:
     """How often each kind of judge got the best verdict of its world."""
     world, times = work
     given = (world.verdicts(seed) for seed in range(times))
-    return world, Counter(kind for verdicts in given for kind, said in verdicts.items() if said.verdict == world.best)
+    return world, Counter(kind for verdicts in given for kind, said in verdicts.items() if said.verdict in world.best(kind))
 
 
 def share(number: float) -> str:
@@ -55,7 +57,7 @@ def share(number: float) -> str:
 def table(chosen: list[World], counts: dict[World, Counter[str]], times: int) -> Iterator[str]:
     """A row for each mix of classes and accuracy of people, in worlds with the same kinds of judges."""
     kinds = max((world.kinds for world in chosen), key=len)
-    yield f"\n**{chosen[0].panel}**: share *{chosen[0].best}*\n"
+    yield f"\n**{chosen[0].panel}**: share *{chosen[0].best(LIKE_A_PERSON)[0]}*\n"
     yield f"| {chosen[0].title} | {' | '.join(kinds)} |"
     yield "|---" * (len(kinds) + 1) + "|"
     for row, same in groupby(chosen, key=lambda world: world.row):
@@ -84,10 +86,11 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--times", type=int, default=3, help="draws of each world (default: 3)")
+    parser.add_argument("--panels", type=int, nargs="+", default=range(len(PANELS)), help="numbers of panels, from 0")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="processes (default: all cores)")
     options = parser.parse_args()
     with Pool(options.cores) as pool:
-        work = [(world, options.times) for world in worlds()]
+        work = [(world, options.times) for world in worlds(options.panels)]
         counts = dict(pool.imap(count, work))
     print(f"{options.times} draws of each world, 300 resamples; at {' / '.join(map(str, ITEMS))} items")
     for _, same in groupby(counts, key=lambda world: (world.panel, world.title)):
