@@ -46,7 +46,8 @@ def count(work: tuple[World, int]) -> tuple[World, Counter[str]]:
     """How often each kind of judge got the best verdict of its world."""
     world, times = work
     given = (world.verdicts(seed) for seed in range(times))
-    return world, Counter(kind for verdicts in given for kind, said in verdicts.items() if said.verdict in world.best(kind))
+    every = ((kind, said.verdict) for verdicts in given for kind, said in verdicts.items())
+    return world, Counter(kind for kind, said in every if said in world.best(kind))
 
 
 def share(number: float) -> str:

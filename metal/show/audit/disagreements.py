@@ -34,12 +34,15 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     order = _in_turn(table, seed)
     order = order[: _at_most(table, order, room)]
     record_of = dict(zip(order.tolist(), table.take(pa.array(order)).to_pylist(), strict=True))
+    fixed = {"csv": csv, "cells": cells}
+    taken = len(blob(fixed))
     while True:
         records = [record_of[row] for row in np.sort(order).tolist()]
-        packed = blob(_payload(run, records) | {"csv": csv, "cells": cells})
+        packed = blob(_payload(run, records) | fixed)
         if len(packed) <= room or not len(order):
             return Payload(packed, frozenset(csv), len(table) - len(order))
-        order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]
+        share = 0.99 * max(room - taken, 0) / (len(packed) - taken)
+        order = order[: int(len(order) * min(0.98, share))]
 
 
 def _in_turn(table: pa.Table, seed: int) -> Any:
