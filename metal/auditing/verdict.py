@@ -22,8 +22,9 @@ person after a shift, or a line, fitted on other sources, is *informative*, and 
 than a constant only after that, or whose scores are shown to correlate with people's.
 
 With one person per item there is no person beside the judge: the label is that person's, and the best verdict is
-*informative*. Where most items have one person, the items with two decide if MIN_ITEMS are there; what they leave
-undecided is decided by all items in this way.
+*informative*. Where most items have one person and MIN_ITEMS have two, the items with two decide whether it is as good
+as a person and whether people disagree, and all items, in this way, whether it is informative: once, since a judge that
+knows nothing has a chance of 5% each time it is asked.
 """
 
 from __future__ import annotations
@@ -108,13 +109,13 @@ def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap, *, ranges: 
     """
     beside = standing(cell, judge, bootstrap)
     decided = _with_panel(beside, ranges)
-    if decided.verdict != UNDECIDED or beside.gold or not beside.mostly_alone:
+    if beside.gold or not beside.mostly_alone or decided.verdict in (AS_GOOD, DISAGREE):
         return decided
     key = "standing", judge, bootstrap
     panel = cell.shared[key]
     cell.shared[key] = type(beside)(cell, judge, bootstrap, gold=True)
     by_label = _with_panel(cell.shared[key], ranges)
-    if by_label.verdict == UNDECIDED:
+    if by_label.verdict == decided.verdict or (by_label.verdict == UNDECIDED and decided.verdict != INFORMATIVE):
         cell.shared[key] = panel
         return decided
     return replace(by_label, reason=f"{by_label.reason} (by the {len(beside.items)} items with two: {decided.reason})")

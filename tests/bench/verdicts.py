@@ -5,8 +5,8 @@
 
 Markdown: a table for each panel of people, with the shares at 30 / 100 / 300 / 600 items; 0 where all of them are. *As
 good as a person* is right for a judge like a person (power), and wrong for all others; with one person an item the same
-of *informative*, and where most items have one, *informative* is wrong, too, of judges that know nothing. Then a row for each kind of judge: its cells, how many are more than two standard errors above 5%, and
-the worst.
+of *informative*, and where most items have one, *informative* is wrong, too, of judges that know nothing. Then a row
+for each kind of judge: its cells, how many are more than two standard errors above 5%, and the worst.
 """
 
 from __future__ import annotations
