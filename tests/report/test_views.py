@@ -148,7 +148,7 @@ def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_o
     ones = [1] * 40
     run = report_on(make_dataset({"en": {"A1": ones, "A2": ones, "j": ones}}))
     assert agreement_table(run).rows[0][1].text == "– / 1.00"
-    assert agreement_table(run).notes == ("– Fleiss' kappa: one class (en TQ)",)
+    assert agreement_table(run).notes == ("– Fleiss' kappa: one class (English TQ)",)
     assert "– kappa: one class on both sides (en TQ)" in figures_table(run).notes
 
 
