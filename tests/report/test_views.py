@@ -149,7 +149,7 @@ def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_o
     run = report_on(make_dataset({"en": {"A1": ones, "A2": ones, "j": ones}}))
     assert agreement_table(run).rows[0][1].text == "– / 1.00"
     assert agreement_table(run).notes == ("– Fleiss' kappa: one class (English TQ)",)
-    assert "– kappa: one class on both sides (en TQ)" in figures_table(run).notes
+    assert "– kappa: one class on both sides (English TQ)" in figures_table(run).notes
 
 
 def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
