@@ -147,7 +147,7 @@ def bias_plan(
     data: StrPath,
     *ratings: Ratings,
     judge: Annotated[Names, Option("Judge to plan for and to cost, e.g. openai:gpt-4o-mini.", "-j")] = (),
-    prompt: Annotated[str, Option("Its prompt.", "-p")] = "simple",
+    prompt: Annotated[str, Option("Its prompt. [default: the one that it was asked with, else detailed]", "-p")] = "",
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Annotated[
         Names, Option("Languages to compare, also ones that are not there yet. [default: those of the data]", "-l")
@@ -190,6 +190,13 @@ def bias_plan(
     for code in codes:
         check_language(code, "`languages`")
     pivot = pivot_of(dataset, dataset.languages, pivot)
+    asked_before = [(rater.rater, rater.about) for rater in dataset.raters.values() if rater.about.get("prompt")]
+    english = [
+        about["prompt"]
+        for rater, about in asked_before
+        if "translation_of" not in about and rater in [f"{model}/{about['prompt']}" for model in names(judge)]
+    ]
+    prompt = prompt or next(iter(english), "detailed")
     written = ""
     if translations is not None:
         if out is None:

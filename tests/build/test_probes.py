@@ -125,6 +125,9 @@ def test_changes_by_hand() -> None:
     assert change("cut-in-half", "a b c d e", "en") == "a b"
     assert change("bold-type", "यह एक है। यह दो है।", "hi") == "**यह एक है।** यह दो है।"
     assert change("other-quotes", "He said „no“.", "de") == 'He said "no".'
+    assert change("other-quotes", 'Ó ní "rárá". "Bẹ́ẹ̀."', "yo") == "Ó ní “rárá”. “Bẹ́ẹ̀.”"
+    assert change("as-a-list", "“我去。”他说。他走了。", "zh") == "- “我去。”他说。\n- 他走了。"
+    assert change("as-a-list", "डॉ. राम ने 8. 5 कहा। वह गया।", "hi") == "- डॉ. राम ने 8. 5 कहा।\n- वह गया।"
     assert change("other-script", "Москва", "ru") == "moskva"
     assert change("digits-changed", "1. Es waren 7.", "de").startswith("1. Es waren ")  # the number of a list's item
     assert change("bold-type", "这样。那样。\n\n好。", "zh") == "**这样。**那样。\n\n好。"  # no blank is added or lost
@@ -135,6 +138,7 @@ def test_changes_by_hand() -> None:
     for name, text, language, why in (
         ("as-a-list", steps, "zh", "a list already"),
         ("bold-type", "**தமிழ்:** ஒரு.", "ta", "asterisks already"),
+        ("other-quotes", 'Ó ní "rárá. "Bẹ́ẹ̀."', "yo", "do not pair"),
         ("name-swapped", "他在Getty工作。", "zh", "no capitals"),
     ):
         with pytest.raises(NotApplicable, match=why):

@@ -240,7 +240,7 @@ def test_missing_conditions_are_costed_and_made(asked: Path) -> None:
         "data", judge="openai-compatible:m1", base_url="http://127.0.0.1:8000/v1", languages=["en", "es"]
     )
     commands = own.table.loc[own.table["condition"] == "asked again", "command"]
-    assert "-p simple --base-url http://127.0.0.1:8000/v1 --repeat 2" in commands.iloc[0]
+    assert "-p detailed --base-url http://127.0.0.1:8000/v1 --repeat 2" in commands.iloc[0]
     pd.DataFrame({"id": ["x"], "text": ["y"]}).to_csv(asked / "mine.csv", index=False)
     with pytest.raises(UsageError, match="no translation is of a text that is missing"):
         metal.bias_plan("data", languages=["en", "es"], translations="mine.csv", out="both")
@@ -266,6 +266,8 @@ def test_missing_conditions_are_costed_and_made(asked: Path) -> None:
     spanish = rows.loc[("openai-compatible:j/simple", "es")]
     assert (spanish["says"], spanish["lean"]) == ("leans", pytest.approx(0.5))
     after = metal.bias_plan("both", "en", "es", "prompts").table.set_index(["condition", "language"])
+    again = metal.bias_plan("both", "es", judge="openai-compatible:j", base_url="http://127.0.0.1:1/v1").table
+    assert any("-p simple --base-url" in command for command in again["command"])  # as it was asked before
     states = {"the same contents": "es", "asked again": "en", "prompt in the text's language": "es"}
     assert {str(after.loc[key, "state"]) for key in states.items()} == {"there"}
     assert after.loc[("wrong language", "es"), "state"] == "missing"

@@ -16,6 +16,8 @@ from metal.building.probes.contract import ASPECTS, BAIT, Material, NotApplicabl
 from metal.data.files import read_toml
 from metal.data.languages import sides
 
+# Where the sentence before goes on: a quotation, whose speaker follows, an abbreviation, a number.
+_GOES_ON = regex.compile(r"(?:[\"'»”’」』]|(?<![\p{L}\p{M}])[\p{L}\p{M}]{1,3}\.|\p{Nd}\.)[^\S\n]*$")
 _ITEM = regex.compile(r"(?m)^\s*(?:[-*•]|\p{Nd}{1,2}[.)])\s")
 
 
@@ -62,12 +64,22 @@ def _padded(material: Material, dose: float) -> str:
 
 def _listed(material: Material, dose: float) -> str:
     """Each sentence as the item of a list."""
-    sentences = scripts.sentences(material.text)
-    if len(sentences) < 2:
+    items = [""]
+    for sentence in scripts.sentences(material.text):
+        before = items[-1]
+        quoted = before.count('"') % 2 or any(
+            before.count(a) > before.count(b) for a, b in ("“”", "«»", "「」", "『』")
+        )
+        dotted = "।" in material.text and before.rstrip(" ").endswith(".")  # which ends no sentence beside dandas
+        if not before or quoted or dotted or _GOES_ON.search(before):
+            items[-1] += sentence
+        else:
+            items.append(sentence)
+    if len(items) < 2:
         raise NotApplicable("one sentence")
     if _ITEM.search(material.text):
         raise NotApplicable("a list already")
-    return "\n".join(f"- {sentence.strip()}" for sentence in sentences)
+    return "\n".join(f"- {item.strip()}" for item in items)
 
 
 ORDER, OWN_ORDER = (_inserting("order", "an order", own=own) for own in (False, True))

@@ -10,7 +10,7 @@ from metal.building.probes import scripts
 from metal.building.probes.contract import ASPECTS, INVARIANT, Material, NotApplicable, Probe
 
 _QUOTED = regex.compile(r"[\"“”„«»]")
-_CURLY = regex.compile(r"[“”„]")
+_OPENING = regex.compile(r"(?<![^\s(\[{—–-])\"(?=\S)")  # after a blank or a bracket, before a word
 
 
 def _normalised(material: Material, dose: float) -> str:
@@ -27,8 +27,11 @@ def _quotes(material: Material, dose: float) -> str:
         raise NotApplicable("no quotation marks")
     if '"' not in material.text:
         return str(_QUOTED.sub('"', material.text))
-    opened = iter(range(material.text.count('"')))
-    return str(regex.sub('"', lambda _: "“”"[next(opened) % 2], material.text))
+    changed = str(_OPENING.sub("“", material.text)).replace('"', "”")
+    marks = "".join(regex.findall("[“”„]", changed))
+    if marks != "“”" * (len(marks) // 2) or regex.search(r"“\s|\s”", changed):
+        raise NotApplicable("quotation marks that do not pair")
+    return changed
 
 
 def _blanks(material: Material, dose: float) -> str:

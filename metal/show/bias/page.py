@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from metal.auditing.scored_outputs import EVEN, LEANS, UNKNOWN
+from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
 from metal.fairness.conditions import OF_TEXT
@@ -83,6 +83,11 @@ def lean_table(run: BiasRun) -> TableView:
     explained = [*([EXPLAINED] if judges != {PEOPLE} else []), *([OF_PEOPLE] if PEOPLE in judges else [])]
     if any(row["by"] == BY_PAIRS for row in rows):
         explained = [OF_PAIRS]
+    if any(row["says"] == EVEN for row in rows):
+        explained.append(
+            f"Even: the 90% interval lies within {MARGIN:.0%} of the scale on either side of 0 (without ends: of "
+            "the scores that occur), also where 0 is outside the 95% interval."
+        )
     notes = (*explained, *reasons(run, "language_bias", rows, "language"))
     who = next(iter(judges)) if len(judges) == 1 else ""
     title = f"In which languages {'people lean' if who == PEOPLE else f'{name(who)} leans' if who else 'judges lean'}"
