@@ -5,6 +5,7 @@ what is missing to say so.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -197,6 +198,8 @@ def bias_plan(
         if "translation_of" not in about and rater in [f"{model}/{about['prompt']}" for model in names(judge)]
     ]
     prompt = prompt or next(iter(english), "detailed")
+    shots = re.fullmatch(r"(.+)-(\d+)-shot", prompt)
+    prompt, examples = (shots[1], int(shots[2])) if shots else (prompt, 0)
     written = ""
     if translations is not None:
         if out is None:
@@ -213,6 +216,7 @@ def bias_plan(
     rows, notes = [], []
     for each in condition_plans(dataset, codes, pivot):
         asked = f"{prompt} -c {','.join(names(criteria))}" if criteria else prompt
+        asked += f" --examples {examples}" if examples else ""
         asked += f" --base-url {shlex.quote(base_url)}" if base_url else ""
         command = each.command.format(data=where, judge=",".join(names(judge)) or "JUDGE", prompt=asked)
         for language, outputs in each.outputs.items():
@@ -221,7 +225,13 @@ def bias_plan(
             if language in each.missing:
                 row |= {"state": "missing", "command": command}
             if language in each.missing and judge and each.judging:
-                how = {"languages": language, **each.judging, "criteria": criteria, "prompt": prompt}
+                how = {
+                    "languages": language,
+                    **each.judging,
+                    "criteria": criteria,
+                    "prompt": prompt,
+                    "examples": examples,
+                }
                 try:
                     row |= _cost(where, names(judge), {**how, "base_url": base_url, "prompt_folders": prompt_folders})
                 except UsageError as error:  # no texts, or no prompt in the language

@@ -241,6 +241,9 @@ def test_missing_conditions_are_costed_and_made(asked: Path) -> None:
     )
     commands = own.table.loc[own.table["condition"] == "asked again", "command"]
     assert "-p detailed --base-url http://127.0.0.1:8000/v1 --repeat 2" in commands.iloc[0]
+    shots = metal.bias_plan("data", judge="openai:gpt-4o-mini", prompt="simple-2-shot", languages=["en", "es"]).table
+    assert shots.set_index("condition").loc["asked again", ["state", "calls"]].tolist() == ["missing", 20]
+    assert any("-p simple --examples 2 --repeat 2" in command for command in shots["command"])
     pd.DataFrame({"id": ["x"], "text": ["y"]}).to_csv(asked / "mine.csv", index=False)
     with pytest.raises(UsageError, match="no translation is of a text that is missing"):
         metal.bias_plan("data", languages=["en", "es"], translations="mine.csv", out="both")
