@@ -79,7 +79,7 @@ class Standing:
         people = cell.by_people[:, self.who]
         answers = cell.by_judge(judge) if judge else np.zeros(len(people), dtype=np.int16)
         rated = (people >= 0).sum(axis=1) >= (1 if self.gold else 2)
-        self.asked = int((rated & (answers != NOT_ASKED)).sum())
+        self.rated, self.asked = int(rated.sum()), int((rated & (answers != NOT_ASKED)).sum())
         self.items = np.flatnonzero(rated & (answers >= 0))
         self.sources = cell.matrix.sources[self.items]
         self.n_sources = int(np.count_nonzero(np.bincount(self.sources)))

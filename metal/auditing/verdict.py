@@ -142,6 +142,8 @@ def _with_panel(beside: Standing, ranges: bool) -> Verdict:
 def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:
     """A verdict on a judge in its cell."""
     where = beside.cell.language, beside.cell.criterion.name, beside.judge
+    if 0 < beside.asked < MIN_COVERAGE * beside.rated:
+        reason += f"; {beside.asked:,} of {beside.rated:,} items were put to it"
     return Verdict(*where, verdict, reason, items=len(beside.items), sources=beside.n_sources, **figures)
 
 

@@ -70,6 +70,14 @@ def test_what_is_missing_is_said() -> None:
     assert (few.verdict, few.reason) == ("undecided", "15 sources, 20 needed for an interval")
 
 
+@pytest.mark.parametrize(("unasked", "words"), [(4, False), (20, True)])
+def test_a_judge_that_was_asked_about_some_items_only(unasked: int, words: bool) -> None:
+    truth = np.repeat([0, 1], 50)
+    said = decide(cell_of(np.stack([truth] * 3, axis=1), np.where(np.arange(100) % 50 < unasked / 2, -2, truth)))
+    assert said.verdict == AS_GOOD
+    assert said.reason.endswith(f"; {100 - unasked} of 100 items were put to it") == words
+
+
 def test_people_who_disagree() -> None:
     rng = np.random.default_rng(4)
     said = decide(cell_of(rng.integers(0, 2, (300, 3)), rng.integers(0, 2, 300)))
