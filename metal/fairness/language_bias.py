@@ -42,7 +42,7 @@ LANGUAGE_BIAS = (
     *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "flip_p", "mean"),
     *("outputs", "contents"),
     *(f"{name}{end}" for name in WITH_ENDS for end in ("", "_low", "_high")),
-    *("top_share", "undefined"),
+    *("top_share", "span", "undefined"),
 )
 
 TABLES = {"language_bias": LANGUAGE_BIAS, "conditions": CONDITIONS, "severity": SEVERITY}
@@ -226,6 +226,7 @@ def _rows(
                 for key, value in _with_ends(name, shifts, at).items()
             },
             "top_share": float((answers[own] == top).mean()) if math.isfinite(top) else math.nan,
+            "span": scored.span,
             "undefined": "; ".join(
                 f"{name}: {why}" for name, why in undefined.items() if why and not _known(*figures[name])
             ),

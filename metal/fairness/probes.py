@@ -32,7 +32,7 @@ ROOM = 0.1  # share of pairs whose clean score can fall, below which nothing can
 SHARES = ("a", "strict", "raised", "change", "people_a")
 PROBES = (
     *("language", "criterion", "judge", "probe", "condition", "kind", "expected", "says", "decides", "line"),
-    *("what", "dose", "p", "p_adjusted", "selectivity", "room", "pairs", "sources", "unanswered", "undefined"),
+    *("what", "dose", "p", "p_adjusted", "selectivity", "room", "pairs", "sources", "unanswered", "span", "undefined"),
     *(f"{name}{end}" for name in SHARES for end in ("", "_low", "_high")),
 )
 TRENDS = (
@@ -182,6 +182,7 @@ def _row(
         "pairs": len(clean),
         "sources": seen.sources if seen else 0,
         "unanswered": unanswered,
+        "span": scores.ends[1] - scores.ends[0],
         "undefined": undefined,
         **{
             f"{key}{end}": value

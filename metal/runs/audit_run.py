@@ -182,7 +182,7 @@ FURTHER: Tables = {
         Column("above_people_own", "better than people by, its own", signed),
         Column("above_people_others", "others", signed),
         Column("outputs", "outputs", count, below=lambda row: f"{count(row['own_outputs'])} its own"),
-        *unshown("own_outputs", "undefined"),
+        *unshown("own_outputs", "span", "undefined"),
     ),
     "scores": (
         *HEAD,

@@ -172,9 +172,12 @@ class Run:
         return {}
 
     def span(self, criterion: str) -> float:
-        """The range of the scale of a criterion; 1 where it has no ends."""
-        low, high = self.criteria[criterion].scale.ends or (0.0, 1.0)
-        return high - low
+        """The range of the scale of a criterion; of one without ends, of the scores that occur (unknown: 1)."""
+        if ends := self.criteria[criterion].scale.ends:
+            return ends[1] - ends[0]
+        having = [name for name, table in self.tables.items() if "span" in table]
+        spans = [row["span"] for name in having for row in self.records(name, criterion=criterion)]
+        return max((span for span in spans if span > 0), default=1.0)
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """The same rows as plain dictionaries, which are not to be changed."""

@@ -55,6 +55,19 @@ def test_lenient_is_towards_the_better_end() -> None:
     assert table.set_index("language").loc["eu", "lean"] == pytest.approx(-2 / 3, abs=0.15)
 
 
+def test_leans_are_ordered_by_the_share_of_their_scale() -> None:
+    """A lean of 28 points, among scores from 0 to 100 without ends, is less than 2 on a scale from 1 to 5."""
+    frame = pd.DataFrame({"source": np.repeat(np.arange(60), 2), "language": ["en", "eu"] * 60, "rater": "j"})
+    quality, eu = frame["source"].to_numpy() % 3, frame["language"].eq("eu").to_numpy()
+    band = frame.assign(criterion="band", score=quality + 1 + 2 * eu)
+    points = frame.assign(criterion="points", score=np.round(quality * 36 + 28 * eu, 1))
+    table = pd.concat([band, points])
+    run = metal.bias_language(metal.read(table, kinds={"*": "llm"}, levels={"band": "1 < 2 < 3 < 4 < 5"}))
+    spans = run.tables["language_bias"].groupby("criterion")["span"].first()
+    assert spans.to_dict() == {"band": 4, "points": 100}
+    assert "Basque (+1.00) and most severe in English (−1.00) on band for the same contents" in headline(run)
+
+
 def test_an_even_judge_is_even() -> None:
     assert set(metal.bias_language(parallel(0)).tables["language_bias"]["says"]) == {"even"}
 
@@ -206,4 +219,4 @@ def test_a_severe_person_is_named_and_languages_are_not_linked(tmp_path: Path) -
     assert table.loc["hi-C", "lower_by"] == pytest.approx(below, abs=0.2)
     assert table.loc["hi-D", "undefined"] == "severity: 1 output shared with others, 20 needed"
     html = (bias.save(tmp_path / "run") / "report.html").read_text(encoding="utf-8")
-    assert "hi-C is severe: −0." in html
+    assert "hi-C is severe: −0." in re.sub("<[^>]+>", "", html)
