@@ -12,7 +12,7 @@ from metal.fairness.language_bias import LANGUAGE_BIAS, PARALLEL
 from metal.fairness.severity import SEVERITY
 from metal.planning.anchors import ANCHORS
 from metal.runs.audit_run import HEAD, JUDGE
-from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.columns import Column, Row, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
 DESCRIBED: Tables = {
@@ -88,6 +88,11 @@ DESCRIBED: Tables = {
 }
 
 
+def blind(row: Row) -> bool:
+    """Whether a judge is not shown to tell better from worse in a language: there, no shift is leniency."""
+    return known(row["slope_low"]) and bool(row["slope_low"] <= 0)
+
+
 @dataclass(frozen=True, repr=False)
 class BiasRun(Run):
     """How judges treat languages: tables `language_bias`, `conditions`, `severity` and `anchors`."""
@@ -115,6 +120,6 @@ class BiasRun(Run):
             else:
                 even = "even between languages" if row["says"] == EVEN else "whether it leans cannot be said"
                 yield VerdictLine(*where, even, NOTED)
-            if known(row["slope_low"]) and row["slope_low"] <= 0:
+            if blind(row):
                 slope = f"slope {figure(row['slope'])} {interval(row['slope_low'], row['slope_high'])}"
                 yield VerdictLine(*where, f"not shown to tell better from worse: {slope}", WARNS)

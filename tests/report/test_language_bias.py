@@ -119,6 +119,7 @@ def test_the_bundled_numbers(tmp_path: Path) -> None:
     ran = CliRunner().invoke(command_line, ["bias", "language", "datasets/mlqe", "--out", str(tmp_path / "run")])
     assert ran.exit_code == 0, ran.output
     assert "Beside these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)" in ran.output
+    assert "In English to Chinese it is not shown to tell better from worse." in " ".join(ran.output.split())
     table = metal.open_run(tmp_path / "run").tables["language_bias"].query("criterion == 'direct_assessment'")
     above = table.set_index("language")["above_people"].round(1).to_dict()
     assert above == {"en-de": 9.7, "en-zh": 26.0, "et-en": 15.7, "ne-en": 10.9, "ro-en": 1.2, "si-en": 4.7}

@@ -11,7 +11,7 @@ from metal.data.text import count, interval, known, listed, percent, plural, sig
 from metal.fairness.conditions import CHANGES
 from metal.fairness.language_bias import BESIDE, PEOPLE
 from metal.fairness.language_pairs import BY_PAIRS
-from metal.runs.bias_run import BiasRun
+from metal.runs.bias_run import BiasRun, blind
 from metal.runs.columns import Row
 from metal.show.parts import criterion_in_words, judges_by_language
 from metal.show.view import Remark
@@ -54,6 +54,8 @@ def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
     ]
     others = [row for row in leans if row not in named]
     more = f" {plural(len(others), 'more case leans', 'more cases lean')}." if others else ""
+    if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
+        more += f" In {listed(unseeing)} it is not shown to tell better from worse."
     beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
     return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
 
@@ -63,8 +65,8 @@ def cards(run: BiasRun) -> Iterator[Remark]:
     rows = run.records("language_bias")
     if naive := _naive(run, rows):
         yield Remark("Beware of judge minus people", naive)
-    if blind := _blind(run, rows):
-        yield Remark("Blind there", blind)
+    if unseeing := _blind(run, rows):
+        yield Remark("Blind there", unseeing)
     if moved := _moved(run):
         yield Remark("What changes scores", moved)
     if noticed := _noticed(run):
@@ -161,11 +163,10 @@ def _first(cases: Sequence[str]) -> str:
 
 
 def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
-    """Where a judge is not shown to tell good from bad: there, no shift is leniency."""
-    blind = [row for row in rows if known(row["slope_low"]) and row["slope_low"] <= 0]
-    if not blind:
+    """Where a judge is blind; empty where it is nowhere."""
+    named = [_where(run, row) for row in rows if blind(row)]
+    if not named:
         return ""
-    named = [_where(run, row) for row in blind]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
     return f"Not shown to tell better from worse in {listed(named[:MOST_NAMED])}{more}: its shift there is no leniency."
 
