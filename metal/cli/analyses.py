@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
 
 FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
-MOST_LINES = 8  # of how a table was read, between the first line and the last
+MOST_LINES = 8  # of one remark on how a table was read
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
     "The question counts behind the paper's table (WMT21) were not published; here they are geometric, so that "
@@ -57,18 +57,16 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
         folder = shlex.quote(f"datasets/{run_folder(None, data).name}")
         command = f"metal import {shlex.quote(str(data))} OPTIONS --out {folder}"
         raise UsageError(f"{remedied}; with such options: `{command}`, and then this verb on {folder}") from None
-    notes = [console.clean(in_flags(note, command_named(["import"], root), root)) for note in dataset.report]
-    remarks: list[str] = []
-    for place, note in enumerate(notes):
-        room = MOST_LINES - len(remarks) - (place < len(notes) - 1)
-        lines = console.folded(note, WIDTH - 2, room if place == 0 and not verbose else None)
-        if len(lines) > room and not verbose:
-            where = "metal import" if verbose is None else "-v"
-            remarks.append(f"and {plural(len(notes) - place, 'more remark')}: {where}")
-            break
-        remarks += lines
+    # What was guessed names the option that changes it: never left out.
+    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note]
+    lines: list[str] = []
+    for note in notes:
+        clean = console.clean(in_flags(note, command_named(["import"], root), root))
+        lines += console.folded(clean, WIDTH - 2, None if verbose else MOST_LINES)
+    if left := len(dataset.report) - len(notes):
+        lines.append(f"and {plural(left, 'more remark')}: {'metal import' if verbose is None else '-v'}")
     last = console.clean(f"These are options of metal import. To change it: metal import {shlex.quote(str(data))} -i")
-    click.echo("\n".join([console.clean(f"Read {data} as:"), *(f"  {line}" for line in remarks), last]), err=True)
+    click.echo("\n".join([console.clean(f"Read {data} as:"), *(f"  {line}" for line in lines), last]), err=True)
     return dataset
 
 

@@ -141,21 +141,23 @@ def test_markdown_is_a_table_of_text_and_calls_nobody() -> None:
     assert said[6] == "metal design 'my `data`'"
 
 
-def test_how_a_table_was_read_is_said_in_ten_lines(
+def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_dataset: MakeDataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "t.csv").touch()
     import_module("metal.cli.datasets")  # whose commands are made from the functions as they are
     notes = tuple(f"note {number}{' that is long' * 8}" for number in range(5))  # two lines each
+    notes += ("raters: taken for people (`kinds` changes it)",)
     monkeypatch.setattr(metal, "read", lambda data: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
     with click.Context(root):
         read_and_say(tmp_path / "t.csv", verbose=False)
         short = capsys.readouterr().err.splitlines()
         read_and_say(tmp_path / "t.csv", verbose=True)
-    assert len(short) <= 10
+    assert len(short) == 6
     assert "note 0" in short[1]
-    assert short[-2:] == [
-        "  and 2 more remarks: -v",
+    assert short[-3:] == [
+        "  raters: taken for people (--kinds changes it)",
+        "  and 4 more remarks: -v",
         f"These are options of metal import. To change it: metal import {tmp_path / 't.csv'} -i",
     ]
     assert capsys.readouterr().err.count("note") == 5
