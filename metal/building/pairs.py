@@ -31,8 +31,11 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
     A rater who scored both outputs prefers the better score, or neither; texts in reverse order of their generators'
     names are never made, so that a pair is one output. Criteria keep their names and questions. MADE in dataset.toml
     says how it was made.
-    Raises UsageError where no source has two outputs, UnknownName for a `which` that is none of these.
+    Raises UsageError where no source has two outputs or they are pairs already, UnknownName for a `which` that is none
+    of these.
     """
+    if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):
+        raise UsageError("`pairs` makes pairs of single outputs, and these are pairs already; leave it out")
     if which == LANGUAGES:
         dataset = _across_languages(dataset)
     singles: dict[str, list[Output]] = defaultdict(list)

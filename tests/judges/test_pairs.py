@@ -99,7 +99,7 @@ def test_which_pairs() -> None:
     assert max(by_pair.values()) - min(by_pair.values()) <= 2  # who has met less often meets first
     with pytest.raises(UnknownName, match="all, swiss, random:N, languages, or the generator"):
         compared(dataset, "alphabet")
-    with pytest.raises(UsageError, match="no source has outputs of two generators"):
+    with pytest.raises(UsageError, match="these are pairs already; leave it out"):
         compared(pairs_of_texts(), "all")
 
 

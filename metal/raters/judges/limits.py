@@ -20,7 +20,6 @@ from metal.raters.judges.engine import Progress
 from metal.raters.judges.models import Model
 from metal.raters.judges.prices import Price
 
-SECONDS_A_CALL = 2.0  # a guess, for the time a run may take
 BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done
 
 
@@ -123,11 +122,14 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """How long it may take: by the calls in flight and the limits per minute; for batches, a day."""
+        """How long it may take: by the calls in flight and the limits per minute; for batches, a day.
+
+        Of a function it is not known, and 0.
+        """
         model = self.model
         if self.batch:
             return BATCH_SECONDS if self.calls else 0.0
-        bounds = [self.calls * SECONDS_A_CALL / model.concurrency]
+        bounds = [self.calls * model.seconds_a_call / model.concurrency]
         if model.requests_per_minute:
             bounds.append(60 * self.calls / model.requests_per_minute)
         if model.tokens_per_minute:

@@ -92,6 +92,11 @@ class Model:
     thoughts: float = 0
 
     @property
+    def seconds_a_call(self) -> float:
+        """A guess, for the time a run may take; of functions and synthetic judges it is not known, and 0."""
+        return 0.0 if self.provider in ("function", "fake") else 2.0
+
+    @property
     def identity(self) -> dict[str, Any]:
         """Everything that may change the model's answers; it is part of the key of each answer."""
         located = find_provider(self.provider).located

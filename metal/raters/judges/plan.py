@@ -247,6 +247,8 @@ def choose_outputs(
     """
     available = sorted({output.language for output in outputs.values()})
     check_known("language", languages, available)
+    if outputs and not any(output.chosen or output.has_text for output in outputs.values()):
+        raise UsageError("none of the outputs has a text, and what has none cannot be rated; read the texts as well")
     if outputs and not any(output.chosen for output in outputs.values()):
         raise UsageError(
             "none of the outputs is chosen to be rated; `metal.generate` chooses some, and with "

@@ -16,6 +16,7 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, listed, percent, plural, printable, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
+from metal.show.audit.verdicts import merit
 from metal.show.parts import criterion_in_words, go_on, kept
 from metal.show.view import Remark
 
@@ -55,10 +56,8 @@ def place(run: AuditRun, cell: dict[str, Any]) -> str:
 
 
 def rank(cell: dict[str, Any]) -> tuple[int, bool, float]:
-    """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows; then, where
-    that is unknown, for one that is far above a constant."""
-    share, above = cell["share_kept"], cell["above_constant"]
-    return VERDICTS.index(cell["verdict"]), not known(share), -share if known(share) else -above if known(above) else 0
+    """Low for a good verdict and, among equal verdicts, for a judge that knows much (`merit`)."""
+    return VERDICTS.index(cell["verdict"]), *merit(cell)
 
 
 def knows(cell: dict[str, Any]) -> str:

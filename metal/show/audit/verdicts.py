@@ -157,11 +157,20 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
 
 
 def standing(of: JudgeVerdicts) -> tuple[float, ...]:
-    """Sorts judges: baselines last, then by how many good verdicts they got, then by the share that they keep."""
-    counts = Counter(cell.style for row in of.cells for cell in row if cell)
-    shares = [cell.row["share_kept"] for row in of.cells for cell in row if cell and known(cell.row["share_kept"])]
-    mean = sum(shares) / len(shares) if shares else 0.0
-    return of.kind == "baseline", *(-counts[style] for style in ("good", "once", "some")), -mean
+    """Sorts judges: baselines last, then by how many good verdicts they got, then by how much they know (`merit`)."""
+    cells = [cell for row in of.cells for cell in row if cell]
+    counts = Counter(cell.style for cell in cells)
+    merits = [merit(cell.row) for cell in cells]
+    unknown = min((each for each, _ in merits), default=True)
+    best = [value for each, value in merits if each == unknown] or [0.0]
+    good = (-counts[style] for style in ("good", "once", "some"))
+    return of.kind == "baseline", *good, unknown, sum(best) / len(best)
+
+
+def merit(row: Row) -> tuple[bool, float]:
+    """Low for a judge that keeps much of what a person knows; then, where that is unknown, is far above a constant."""
+    share, above = row["share_kept"], row["above_constant"]
+    return not known(share), -share if known(share) else -above if known(above) else 0.0
 
 
 def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:

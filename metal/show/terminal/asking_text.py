@@ -39,7 +39,11 @@ def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: b
             thousands(estimate.tokens_in),
             thousands(estimate.tokens_out),
             dollars(estimate.cost),
-            "within 24 h" if estimate.batch and estimate.calls else duration(estimate.seconds),
+            "within 24 h"
+            if estimate.batch and estimate.calls
+            else duration(estimate.seconds)
+            if estimate.seconds or not estimate.calls
+            else UNDEFINED,
         ]
         for estimate in coming
     ]
