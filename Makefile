@@ -22,7 +22,7 @@ endif
 	@touch $@
 
 demo: .venv/ready  ## audit the datasets that come with METAL; JUDGE=openai:gpt-4o-mini adds a real judge, after asking
-	$(BIN)/metal demo --out runs/demo
+	@$(BIN)/metal demo --out runs/demo
 ifdef JUDGE
 	$(BIN)/metal judge datasets/demo --judge "$(JUDGE)" --prompt simple,detailed --out "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --ask
 	$(BIN)/metal audit datasets/demo "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --out runs/demo-judged --force
