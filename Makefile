@@ -37,11 +37,11 @@ types: lint
 
 check: types  ## lint and types
 
-# Four processes for two cores: many tests wait for a browser, a cluster or a server of theirs. Hundreds of processes
+# Three processes for two cores: many tests wait for a browser, a cluster or a server of theirs. Hundreds of processes
 # read what is compiled: once, even where the environment forbids Python to keep it.
 tests: export PYTHONDONTWRITEBYTECODE :=
 tests: lint
-	$(BIN)/python -m pytest -n 4 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test: .venv/ready  ## lint, types and the whole test suite
 	$(MAKE) --jobs=2 types tests

@@ -269,8 +269,8 @@ def _few_sources(verdicts: pd.DataFrame) -> list[str]:
     languages = ", ".join(sorted(map(language_name, few["language"].unique())))
     return [
         f"fewer than {FEW_SOURCES} different inputs (sources) in {languages}, so take small differences between "
-        "judges, and how lenient one is, with care: their 95% intervals miss the truth in 8% of cases instead of 5% with "
-        "20 sources, in 16% with 10, more where judges hardly err. Those of shares, F1, kappa and alpha hold"
+        "judges, and how lenient one is, with care: their 95% intervals miss the truth in 8% of cases instead of 5% "
+        "with 20 sources, in 16% with 10, more where judges hardly err. Those of shares, F1, kappa and alpha hold"
     ]
 
 

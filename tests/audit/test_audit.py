@@ -80,7 +80,9 @@ def test_too_few_ratings(make_dataset: MakeDataset) -> None:
     assert "20 items" in row(result, "verdicts", judge="good")["reason"]
     few_sources = audit(make_dataset({"hi": world(60)}, outputs_per_source=10), QUICK)
     assert "6 sources" in row(few_sources, "verdicts", judge="good")["reason"]
-    assert "fewer than 30 different inputs (sources) in Hindi, so take small differences" in "".join(few_sources.warnings)
+    assert "fewer than 30 different inputs (sources) in Hindi, so take small differences" in "".join(
+        few_sources.warnings
+    )
     people = {name: scores for name, scores in world(20).items() if name.startswith("A")}
     assert "fewer than 30" not in "".join(audit(make_dataset({"hi": people}), QUICK).warnings)
 

@@ -239,7 +239,7 @@ def test_our_rule_takes_the_low_end(both: dict[str, tuple[Dataset, Any, str]], n
 def test_a_join_off_by_one_is_reported(zhen_apart: tuple[Dataset, Dataset], zhen: Dataset) -> None:
     shifted, _ = merge(*zhen_apart, counted_from=0)
     (said,) = (problem for problem in lint(shifted, board_cells(shifted, ZHEN)) if "off by one" in problem)
-    assert said.startswith("zh-en mqm: people's scores seem to be off by one source; moved ")
+    assert said.startswith("Chinese to English mqm: people's scores seem to be off by one source; moved ")
     assert "wmt20-comet-da" in said
     assert not any("off by one" in problem for problem in lint(zhen, board_cells(zhen, ZHEN)))
 
