@@ -54,7 +54,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         _read_language(path, table, reading)
     pairs = len(list(path.glob("karya_eval/round*/pairwise/*.tsv")))
     if pairs:
-        reading.notes.append(f"{pairs} files of pairwise battles were not read: the format pariksha-pairs does")
+        reading.notes.append(f"{pairs} files of pairwise battles were not read: the format `pariksha-pairs` does")
     if JUDGE.rater in reading.raters:  # after the people
         reading.raters[JUDGE.rater] = reading.raters.pop(JUDGE.rater)
     return reading.draft(CARD, map(metal_criterion, COLUMNS))
