@@ -233,6 +233,7 @@ def test_how_long_it_takes() -> None:
     slow = replace(MODEL, concurrency=4, requests_per_minute=30.0)
     assert CostEstimate(MODEL, calls=160).seconds == 20
     assert CostEstimate(slow, calls=160).seconds == 320
+    assert CostEstimate(replace(MODEL, provider="fake"), calls=160).seconds == 0  # not known
     assert CostEstimate(replace(slow, tokens_per_minute=100.0), calls=1, tokens_in=900, tokens_out=100).seconds == 600
 
 
@@ -279,6 +280,8 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
     unchosen = {name: replace(output, chosen=False) for name, output in outputs.items()}
     with pytest.raises(UsageError, match="none of the outputs is chosen"):
         choose_outputs(unchosen)
+    with pytest.raises(UsageError, match="none of the outputs has a text"):
+        choose_outputs({name: replace(output, chosen=False, text="") for name, output in outputs.items()})
 
 
 # ---------------------------------------------------------------- what a journal holds: of several lines the best

@@ -31,7 +31,7 @@ from metal.show.audit.disagreements import pack
 from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
 from metal.show.audit.page import criterion_table, left_out_table
 from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
-from metal.show.audit.verdicts import by_judge
+from metal.show.audit.verdicts import by_judge, merit
 from metal.show.audit.words import definitions, facts
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
@@ -171,6 +171,12 @@ def test_the_matrix_holds_every_verdict(two_judges: Dataset, report_on: ReportOn
     assert first is not None
     assert first.reason.startswith("constant, task_quality, English: uninformative. It gave one answer only.")
     assert (first.figure, first.bar) == ("keeps 0% · 60 items", (8.0, 8.0, 8.0))  # a constant stands at the left end
+
+
+def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
+    figures = (float("nan"), 0.1), (0.2, 0.1), (float("nan"), 0.3), (0.5, 0.2)
+    rows = [{"share_kept": share, "above_constant": above} for share, above in figures]
+    assert [rows.index(row) for row in sorted(rows, key=merit)] == [3, 1, 2, 0]
 
 
 def test_the_first_screen_answers(two_judges: Dataset, report_on: ReportOn) -> None:
