@@ -113,12 +113,14 @@ def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap, *, ranges: 
         return decided
     key = "standing", judge, bootstrap
     panel = cell.shared[key]
-    cell.shared[key] = type(beside)(cell, judge, bootstrap, gold=True)
+    far = [cell.people.index(name) for name in decided.left_out]
+    cell.shared[key] = type(beside)(cell, judge, bootstrap, far, gold=True)
     by_label = _with_panel(cell.shared[key], ranges)
-    if by_label.verdict == decided.verdict or (by_label.verdict == UNDECIDED and decided.verdict != INFORMATIVE):
+    if by_label.verdict == decided.verdict != UNINFORMATIVE:
         cell.shared[key] = panel
         return decided
-    return replace(by_label, reason=f"{by_label.reason} (by the {len(beside.items)} items with two: {decided.reason})")
+    reason = f"{by_label.reason} (by the {len(beside.items)} items with two: {decided.reason})"
+    return replace(by_label, reason=reason, left_out=decided.left_out)
 
 
 def _with_panel(beside: Standing, ranges: bool) -> Verdict:
@@ -205,6 +207,8 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     few = "one person per item" if (cell.ratings_per_item < 2).all() else "most items have one person"
     clauses = [Clause(f"{few}, so that it is unknown how good a person is"), *_unanswered(beside)]
     say = partial(_said, beside, above_constant=above[0])
+    if beside.gold and isinstance(beside, ScoreStanding) and above[0].low <= 0 and beside.correlates:
+        number += f", correlation with people {beside.limits(beside.figures['correlation'])}"
     if not beside.gold:
         below = beside.limits(balanced.judge - balanced.person)
         clauses = _open(beside, balanced, below)

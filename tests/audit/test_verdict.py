@@ -127,6 +127,16 @@ def test_more_items_with_one_person_do_not_lower_a_verdict() -> None:
     assert alone.share_kept.value == pytest.approx(beside.share_kept.value)
 
 
+def test_who_is_careless_is_left_out_of_items_with_one_person_too() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 500)
+    people = np.stack([answers(rng, truth, 2, share) for share in (0.4, 0.95, 0.95, 0.95)], axis=1)
+    people[200:, 1:] = -2
+    people[200:, 0] = answers(rng, truth[200:], 2, 0.2)
+    said = decide(cell_of(people, answers(rng, truth, 2, 0.7)))
+    assert (said.verdict, said.left_out, said.items) == ("informative", ("p0",), 200)
+
+
 def test_whether_a_judge_is_informative_is_asked_once() -> None:
     """Asked of the items with two people, then of all, guesses were informative in 13% of these draws."""
     world, times = World("50/50", 300, 0.95, people=2, alone=0.8), 100
