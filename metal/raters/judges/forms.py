@@ -21,6 +21,7 @@ _NOTHING_MORE = rf"(?!\s*(?:[-+=]|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FR
 _NO_UNIT = r"(?!分(?!钟)|点)"  # 4分: four points
 _NUMERAL = rf"(?<![\w.,/-])[-\N{{MINUS SIGN}}]?{_DIGITS}(?!{_NO_UNIT}\w|[.,/:]\d|-\w){_NOTHING_MORE}"
 _NUMBER_WORD = rf"\b(?<!\b(?:this|that|which|no)\s)(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
+ANY_NUMBER = regex.compile(rf"\d|{_NUMBER_WORD}", regex.I)
 _SCORE = rf"(?P<n>{_NUMERAL}|{_NUMBER_WORD})"  # the number that a form reads
 _NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
 # The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.

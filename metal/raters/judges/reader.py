@@ -291,7 +291,7 @@ _Found = tuple[int, Any, str | int, float]  # the rank, the match, the group tha
 def _numbers_in(text: str, scale: Scale) -> Iterator[_Found]:
     """Each number that is given as a verdict, unless it is out of another scale's top; and the label beside it."""
     tops = {max(scale.values)} if scale.levels else {scale.high} if scale.high is not None else set()
-    for rank, form in forms.FORMS:
+    for rank, form in forms.FORMS if forms.ANY_NUMBER.search(text) else ():
         for match in form.finditer(text, overlapped=True):
             number, groups = read_number(match["n"]), match.groupdict()
             top = groups.get("top")
@@ -315,8 +315,9 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
         for match in forms.letter_pattern(tuple(letters)).finditer(text):
             yield forms.TIED, match, "letter", letters[match["letter"]]
     labels = {level.label.casefold(): level.value for level in scale.levels if read_number(level.label) is None}
-    if not labels:
-        return
+    folded = text.casefold()
+    if not any(label in folded for label in labels):
+        return  # the pattern takes longer to say so
     for match in forms.label_pattern(tuple(labels)).finditer(text):
         value = labels.get(match["label"].casefold())  # letters can match that do not fold alike
         if value is not None:
