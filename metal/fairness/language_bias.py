@@ -14,7 +14,7 @@ from metal.auditing.cells import judges_of, repeats_of
 from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.languages import SEVERAL
+from metal.data.languages import SEVERAL, language_name
 from metal.data.pairs import one_item_per_pair
 from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError, check_known
@@ -147,7 +147,9 @@ def _unreliable(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     low: dict[str, dict[str, str]] = {}
     for row in rows:
         if row["reliability"] < LEAST_RELIABILITY and math.isnan(row["lean"]):
-            low.setdefault(row["criterion"], {})[row["language"]] = f"{row['language']} {row['reliability']:.2f}"
+            low.setdefault(row["criterion"], {})[row["language"]] = (
+                f"{language_name(row['language'])} {row['reliability']:.2f}"
+            )
     for criterion, languages in low.items():
         yield (
             f"{criterion}: people's reliability is below {LEAST_RELIABILITY:g} in {first_few([*languages.values()])}; "

@@ -93,14 +93,19 @@ def document(
 def templates() -> Environment:
     """The environment of all pages, which keeps the templates it has compiled."""
     page_environment = environment("metal.show", _harmless)
-    page_environment.filters |= {"count": count, "name": name, "code": _code}
+    page_environment.filters |= {"count": count, "name": name, "code": _code, "unbroken": _unbroken}
     return page_environment
 
 
 def _code(words: str) -> Markup:
-    """Words as HTML: what stands between backticks as code, names such as gpt-4-32k/detailed not broken at a hyphen."""
-    html = _HYPHENATED.sub(r'<span class="word">\g<0></span>', str(escape(printable_sentence(words))))
-    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", html))  # noqa: S704
+    """Words as HTML: what stands between backticks as code, and `_unbroken`."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(_unbroken(words))))  # noqa: S704
+
+
+def _unbroken(words: str) -> Markup:
+    """Words as HTML, names such as gpt-4-32k/detailed not broken at a hyphen."""
+    escaped = str(escape(printable_sentence(words)))
+    return Markup(_HYPHENATED.sub(r'<span class="word">\g<0></span>', escaped))  # noqa: S704
 
 
 def _harmless(value: Any) -> Any:
@@ -175,6 +180,7 @@ def headline(run: Run) -> str:
 def page(run: Run) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
     kind, module, words, answer = KINDS[run.command], _module(run), _module(run, "words"), _module(run, "answer")
+    own = run.data.get("name") or run.name
     common = {
         "headline": headline(run),
         "lead": answer.lead(run) if hasattr(answer, "lead") else "",
@@ -182,6 +188,7 @@ def page(run: Run) -> str:
         "cards": list(answer.cards(run)),
         "answer": None,
         "run": run,
+        "title": run.data.get("title") or (own if own != "ratings" else run.name),  # "ratings": of a table without name
         "brand": kind.brand,
         "facts": words.facts(run),
         "definitions": words.definitions(run),

@@ -101,7 +101,7 @@ def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tu
         for column, reason in parts(row["undefined"]):
             figures, names = by_reason.setdefault(reason, ([], []))
             figures.append(title_of(run.columns(table), column) or column)
-            names.append(within(row[who]))
+            names.append(language_name(row[who]) if who == "language" else within(row[who]))
     return tuple(
         f"{UNDEFINED} {', '.join(dict.fromkeys(figures))}: {reason} ({places(list(dict.fromkeys(names)))})"
         for reason, (figures, names) in by_reason.items()

@@ -89,8 +89,9 @@ def text(
 
 
 def short(words: str, length: int) -> str:
-    """The words, cut where they would run into the drawing."""
-    return words if len(words) <= length else words[: length - 1] + "…"
+    """The words, cut in the middle where they would run into the drawing: names often differ at their end."""
+    end = (length - 1) // 2
+    return words if len(words) <= length else f"{words[: length - 1 - end]}…{words[-end:]}"
 
 
 def title(content: str) -> str:

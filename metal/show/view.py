@@ -89,6 +89,14 @@ class TableView:
         cut = f"The first {most} of {total:,} rows; the CSV has all."
         return replace(self, rows=self.rows[:most], notes=(cut, *self.notes))
 
+    def divided(self, most: int) -> tuple[Self, Self | None]:
+        """A few rows, those first that have something strong, and the others; None where these are hardly any."""
+        if len(self.rows) <= most + 2:
+            return self, None
+        rows = tuple(sorted(self.rows, key=lambda row: all(cell.mark != "strong" for cell in row)))
+        others = replace(self, title=f"{self.title}, continued", rows=rows[most:])
+        return replace(self, rows=rows[:most]), others
+
     @classmethod
     def of_figures(
         cls,

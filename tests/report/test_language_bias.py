@@ -65,7 +65,10 @@ def test_leans_are_ordered_by_the_share_of_their_scale() -> None:
     run = metal.bias_language(metal.read(table, kinds={"*": "llm"}, levels={"band": "1 < 2 < 3 < 4 < 5"}))
     spans = run.tables["language_bias"].groupby("criterion")["span"].first()
     assert spans.to_dict() == {"band": 4, "points": 100}
-    assert "Basque (+1.00) and most severe in English (−1.00) on band for the same contents" in headline(run)
+    assert (
+        "Basque (+1.00) and most severe in English (−1.00) on band (scored 1 to 5) for the same contents"
+        in headline(run)
+    )
 
 
 def test_an_even_judge_is_even() -> None:
@@ -184,7 +187,9 @@ def test_nothing_to_compare_by_is_refused_and_low_reliability_is_said() -> None:
         metal.bias_language(pd.DataFrame(judged))
     noise = [{**row, "rater": rater, "score": int(rng.integers(3))} for row in judged for rater in ("A1", "A2")]
     warnings = metal.bias_language(pd.DataFrame(judged + noise)).warnings
-    assert any("people's reliability is below 0.3 in en" in line and "ask more people" in line for line in warnings)
+    assert any(
+        "people's reliability is below 0.3 in English" in line and "ask more people" in line for line in warnings
+    )
 
 
 @pytest.mark.reference

@@ -37,6 +37,15 @@ def test_no_page_is_wider_than_a_phone(pages: Pages, size: tuple[int, int], sche
     words = page.locator("table.answers").first.locator("a.v strong")
     assert words.count() == size[0] * len(CRITERIA)
     assert words.first.is_visible()
+    if size == (1, 1):  # a cell alone in its row stands beside what it is about
+        row = page.locator("table.answers tbody tr").first
+        beside, cell = row.locator("th").bounding_box(), row.locator("a.v").bounding_box()
+        assert (beside["y"] < cell["y"] + cell["height"], beside["x"] + beside["width"] <= cell["x"]) == (True, True)
+    page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    names = "[...document.querySelectorAll('tbody th .word')].map((name) => [name.textContent, name.offsetHeight])"
+    heights = {name: height for name, height in page.evaluate(names) if len(name) < 16 and height}
+    assert heights
+    assert max(heights.values()) < 24, heights  # gpt-4o/detailed stands on one line
 
 
 def test_five_languages_are_seen_at_once(pages: Pages, visit: Visiting) -> None:

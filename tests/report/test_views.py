@@ -36,6 +36,7 @@ from metal.show.audit.words import definitions, facts
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
 from metal.show.terminal import console
+from metal.show.view import Cell, TableView
 from metal.stats.aggregate import ALL_RULES
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.checks import unpacked
@@ -74,6 +75,16 @@ def test_a_run_that_is_replaced_while_it_is_read(
     run = AuditRun.read(old)
     assert run.data["name"] == "new"
     assert set(run.tables["people"]["language"]) == {"hi"}
+
+
+def test_the_first_rows_are_those_with_something_strong() -> None:
+    rows = [(str(place), Cell("x", mark="strong" if place == 9 else "")) for place in range(12)]
+    table = TableView.of(None, "t", "T", ("a", "b"), rows)
+    first, others = table.divided(8)
+    assert [row[0].text for row in first.rows] == ["9", *"0123456"]
+    assert others is not None
+    assert [row[0].text for row in others.rows] == ["7", "8", "10", "11"]
+    assert table.divided(10) == (table, None)  # two rows are not worth a fold
 
 
 def test_formats() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 46.0, svg.WIDTH - 14.0
 REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 46.0, svg.WIDTH - 12.0
 RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 17
-RANKS_LABEL = 19  # characters of a generator's name
+RANKS_LABEL = 19  # characters of a name
 MOST_ROWS = 60
 MOVED = 3  # a generator's line is coloured from this many ranks away from the first ranking
 UP, DOWN, SAME = 0, 1, 7  # series
@@ -273,7 +273,7 @@ def rank_lines(shown: Ranks) -> str:
     for column, by in enumerate(shown.by):
         anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
         y = top - 8 - 14 * (last - column)  # a line each, so that long names do not meet
-        across, words = x(column) + shift, svg.short(name(by), 20)
+        across, words = x(column) + shift, svg.short(name(by), RANKS_LABEL)
         parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.
     for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):

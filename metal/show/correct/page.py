@@ -59,8 +59,10 @@ def brief(run: CorrectRun) -> Iterator[TableView]:
 
 
 def content(run: CorrectRun) -> dict[str, Any]:
-    """What the template shows."""
+    """What the template shows: a table that only says that nothing could be corrected stands below."""
     first, *rest = tables(run)
+    if run.tables[first.source]["corrected"].isna().all():
+        return {"answer": None, "sections": [Section("figures", "All figures", tables=(first, *rest))]}
     sections = [Section("differences", "Differences between generators", tables=tuple(rest))] if rest else []
     return {"answer": first, "sections": sections}
 
