@@ -64,7 +64,9 @@ endif
 test-services: .venv/ready .services/bin/label-studio  ## against the real Label Studio, which is installed in .services
 	METAL_LABEL_STUDIO=$(CURDIR)/.services/bin/label-studio $(BIN)/python -m pytest -m services tests/services
 
-# Each package wants versions of its own. ragas 0.4.3 imports what later versions of langchain-community lack.
+# Each package wants versions of its own: ragas an openai below METAL's, DeepEval older click and rich, and plug-ins of
+# pytest; inspect_ai older boto3 and fsspec, and 25 s of `make test`. ragas 0.4.3 imports what later versions of
+# langchain-community lack.
 ADAPTERS := inspect_ai deepeval ragas
 .adapters/ragas/ready: BESIDE := 'langchain-community<0.4.2'
 $(ADAPTERS:%=.adapters/%/ready): .adapters/%/ready: pyproject.toml

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @documented
 def criterion_new(
     name: str | Criterion,
-    data: StrPath,
+    data: StrPath | None = None,
     *,
     template: Annotated[
         str, Option("Take it from an annotation template: metal, question-answering, ... or yours.", metavar="NAME")
@@ -31,11 +31,15 @@ def criterion_new(
         Literal["higher", "lower"], Option("Which scores are better.", choices=("higher", "lower"))
     ] = "higher",
 ) -> Criterion:
-    """Add the criterion NAME to the dataset DATA, to be rated by people and judges.
+    """Add the criterion NAME to the dataset DATA, to be rated by people and judges; without DATA write it to a file.
 
     Give `scale` and `question`, which are all that prompts and forms need, or the `template` that has it, whose
     descriptions people and judges read. `metal prompt show DATA --criterion NAME` shows what judges are told. Thorough
     descriptions of your own, for the prompt `detailed`, go into prompts/criteria/NAME.toml.
+
+    That is also the file without DATA. Where the folder `prompts` is given as one of prompts, `metal.judge` and
+    `metal.annotate_export` ask criteria that are named, also those that the dataset lacks, and `metal.read` takes the
+    scales, directions and questions of a table's criteria from there.
 
     name: as in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says everything itself. data: a
     dataset folder, which is changed. scale: two whole numbers at most ten apart are levels, others the ends of a line
@@ -46,7 +50,11 @@ def criterion_new(
     """
     from pathlib import Path
 
+    import tomli_w
+
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
+    from metal.data.dataset_lines import criterion_record
+    from metal.data.files import check_outside, new_file
     from metal.data.records import Criterion, Scale
 
     if isinstance(name, Criterion):
@@ -54,6 +62,8 @@ def criterion_new(
     elif template:
         if scale or question or label or direction != "higher":
             raise UsageError(f"criterion {name}: `template` says all about it; give that or `scale` and `question`")
+        if data is None:
+            raise UsageError(f"criterion {name}: `template` adds it, with its descriptions, to a dataset; say to which")
         criterion = _of_template(name, template, Path(data))
     else:
         if not scale or not question.strip():
@@ -64,12 +74,28 @@ def criterion_new(
     if not re.fullmatch(r"[\w-]+", criterion.name):
         example = re.sub(r"\W+", "_", criterion.name.strip()).strip("_").lower() or "helpfulness"
         raise UsageError(f"criterion {name!r}: a name has letters, digits, `_` and `-` only, e.g. {example!r}")
+    if data is None:
+        file = criterion_file(criterion.name)
+        if file.exists():
+            raise UsageError(f"{file} exists; change it there, or give the criterion another name")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(file) as partial:
+            partial.write_text(tomli_w.dumps(criterion_record(criterion)), encoding="utf-8")
+        return criterion
+    check_outside(Path(data))
     with dataset_to_change(Path(data)) as dataset:
         if criterion.name in dataset.criteria:
             shown = dataset.criteria[criterion.name].scale.describe()
             raise UsageError(f"{data} has a criterion {criterion.name} ({shown}) already; give this one another name")
         update_dataset(with_parts(dataset, criteria=[*dataset.criteria.values(), criterion]), data)
     return criterion
+
+
+def criterion_file(name: str) -> Path:
+    """Where `criterion_new` writes a criterion without a dataset."""
+    from pathlib import Path
+
+    return Path("prompts", "criteria", f"{name}.toml")
 
 
 def _of_template(name: str, template: str, data: Path) -> Criterion:

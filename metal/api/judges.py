@@ -170,11 +170,14 @@ def prompt_show(
 
     Returns the two messages. Raises UnknownName for a criterion, a prompt or an output that is not there.
     """
+    from metal.raters.judges.rubric import described
     from metal.raters.judges.templates import variant
     from metal.running.judging import JudgeRequest, load_prompts
 
     known_criteria, folders = _criteria_and_folders(data, prompt_folders)
     criteria = {each.name: each for each in known_criteria}
+    if criterion not in criteria and (own := described(criterion, folders)):
+        criteria[criterion] = own
     if criterion not in criteria:
         raise UnknownName("criterion", criterion, criteria)
     request = JudgeRequest((), (prompt,), prompt_language=prompt_language)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -112,6 +113,10 @@ def read(
             rare=True,
         ),
     ] = None,
+    prompt_folders: Annotated[
+        Sequence[StrPath],
+        Option("Folder whose criteria/NAME.toml say scales, directions and questions.", metavar="DIR", rare=True),
+    ] = (),
     sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME", rare=True)] = "",
     subset: Annotated[str, Option("hf: configuration of the dataset.", rare=True)] = "",
     split: Annotated[str, Option("hf: split to read.", rare=True)] = "",
@@ -156,6 +161,7 @@ def read(
         "measures": by_criterion(measures),
         "ranges": by_criterion(ranges),
         "shifts": by_criterion(shifts),
+        "prompt_folders": tuple(map(Path, prompt_folders)),
         "sheet": sheet,
         "subset": subset,
         "split": split,
@@ -204,10 +210,13 @@ def draft_of(
     from metal.data.formats import load_format
     from metal.data.formats import read as read_format
     from metal.data.formats.table import read_ratings
+    from metal.raters.judges.rubric import described
 
     format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
     readable = load_format(format).options
     if "reader" in readable:
+        given = {key: value for key, value in options.items() if key != "prompt_folders"}
+        options = given | {"described": partial(described, folders=options.get("prompt_folders", ()))}
         scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
         options = {**options, "reader": _read_reply, "scales": scales} | ({"base": base} if "base" in readable else {})
     if not isinstance(data, str | os.PathLike):

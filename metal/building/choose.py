@@ -13,7 +13,7 @@ from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.rubric import Rubric, rubrics_for
+from metal.raters.judges.rubric import Rubric, described, rubrics_for
 
 
 def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
@@ -113,6 +113,8 @@ def choose_template(
     """
     template = load_template(name, prompt_folders) if name else METAL
     available = {**template.criteria, **dataset.asked}
+    filed = {each: described(each, prompt_folders) for each in criteria if each not in available}
+    available |= {each: criterion for each, criterion in filed.items() if criterion}
     for criterion in criteria:
         if criterion not in available:
             raise UnknownName("criterion", criterion, available)
@@ -120,12 +122,13 @@ def choose_template(
     asked = [criterion for criterion in available if criterion in criteria]
     asked = asked or _default_criteria(dataset, template, compared, say)
     _check_pairs(folder, template, asked, compared)
-    missing = {criterion: template.criteria[criterion] for criterion in asked if criterion not in dataset.criteria}
+    missing = {criterion: available[criterion] for criterion in asked if criterion not in dataset.criteria}
     if missing and not add_criteria:
+        what = "criteria" if len(missing) > 1 else "the criterion"
+        where = "" if filed else f"of template {template.name}: "
         raise UsageError(
-            f"{folder} lacks {'criteria' if len(missing) > 1 else 'the criterion'} of template {template.name}: "
-            f"{', '.join(missing)}. Pass `add_criteria=True` to add what is missing to its dataset.toml"
-            + ("" if template.paired else ", or say with `criteria` what to ask instead")
+            f"{folder} lacks {what} {where}{', '.join(missing)}. Pass `add_criteria=True` to add what is missing to "
+            "its dataset.toml" + ("" if template.paired else ", or say with `criteria` what to ask instead")
         )
     for criterion in asked:
         if criterion in template.rubrics and criterion not in missing:

@@ -26,7 +26,7 @@ import numpy as np
 from metal.data.files import read_toml
 from metal.data.records import Criterion, Output, Source
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.rubric import Rubric, declared, in_template
+from metal.raters.judges.rubric import Rubric, described, in_template
 
 Reference = Literal["hidden", "shown", "paired"]
 REFERENCES = ("hidden", "shown", "paired")
@@ -121,7 +121,10 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
     criteria, rubrics, compared = {}, {}, set()
     for criterion, table in tables.items():
         if not table:
-            criteria[criterion] = _bundled(criterion, path, folders)
+            if not (own := described(criterion, folders)):
+                problem = f"criterion {criterion} is empty, and there is no criteria/{criterion}.toml"
+                raise DataError(path, problem, "Say what is asked")
+            criteria[criterion] = own
             continue
         rubric, shown = in_template(criterion, table, content.get("levels", []), path)
         criteria[criterion] = rubric.criterion
@@ -130,14 +133,6 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
             _check_compared(criteria[criterion], reference, path)
             compared.add(criterion)
     return TaskTemplate(name, reference, instructions, headings, criteria, rubrics, frozenset(compared))
-
-
-def _bundled(name: str, path: Path, folders: Sequence[Path]) -> Criterion:
-    for folder in folders:
-        rubric = folder / "criteria" / f"{name}.toml"
-        if rubric.is_file():
-            return declared(name, read_toml(rubric), rubric).criterion
-    raise DataError(path, f"criterion {name} is empty, and there is no criteria/{name}.toml", "Say what is asked")
 
 
 def _compares(name: str, table: Mapping[str, Any], path: Path) -> bool:

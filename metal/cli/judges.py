@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import metal
+from metal.api.criteria import criterion_file
 from metal.cli.verb import verb
 from metal.data.text import dollars
 from metal.show.terminal import console
@@ -139,15 +140,17 @@ def criterion() -> None:
 @verb(
     metal.criterion_new,
     examples="""
-        metal criterion new helpfulness datasets/mine --scale 1-10 --question "Does the answer help who asked?"
+        metal criterion new helpfulness --scale 1-10 --question "Does the answer help who asked?"
         metal criterion new tone datasets/mine --scale "rude<plain<polite" --question "How polite is it?"
         metal criterion new correctness datasets/mine --template question-answering
     """,
 )
-def new(name: str, data: Path, **options: Any) -> None:
+def new(name: str, data: Path | None, **options: Any) -> None:
     added = metal.criterion_new(name, data, **options)
-    console.say(f"{data}: {added.name} ({added.scale.describe()}), {added.direction} is better")
-    console.say(f"Next: metal prompt show {data} --criterion {added.name}", wrap=False)
+    where, judge = data or criterion_file(name), f"metal judge DATASET --judge MODEL --criteria {name}"
+    console.say(f"{where}: {name} ({added.scale.describe()}), {added.direction} is better")
+    next_command = f"metal prompt show {data} --criterion {name}" if data else f"{judge} --prompt-folders prompts"
+    console.say(f"Next: {next_command}", wrap=False)
 
 
 criterion.add_command(new)

@@ -278,7 +278,8 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
 def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
 
-    Where it holds scores of metrics, METRIC_SCORE joins the criteria. Raises DataError when a rater of that folder
+    Where it holds scores of metrics, METRIC_SCORE joins the criteria, and so does a criterion that only judges were
+    asked, as run.toml has it. Raises DataError when a rater of that folder
     rates something that the dataset's own table already holds.
     """
     path = Path(path)
@@ -292,8 +293,12 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
     criteria = dict(dataset.criteria)
-    if METRIC_SCORE.name in more["criterion"].cat.categories:
+    rated, about = more["criterion"].cat.categories, path / "run.toml"
+    if METRIC_SCORE.name in rated:
         criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
+    if about.is_file() and not set(rated) <= criteria.keys():  # judges may be asked more than the dataset has
+        own = read_toml(about).get("criteria", {})
+        criteria |= {name: read_criterion(name, own[name], about) for name in rated if name in own.keys() - criteria}
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
     ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=where)

@@ -15,7 +15,7 @@ from metal.data.files import bundled, new_file, write_jsonl
 from metal.data.languages import language_name, sides
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
-from metal.data.records import SWAPPED, Criterion, Output, Rating
+from metal.data.records import COMPARED, SWAPPED, Criterion, Output, Rating
 from metal.data.text import listed
 from metal.errors import UsageError, check_known
 from metal.genie.gold_questions import with_questions
@@ -39,7 +39,7 @@ from metal.raters.judges.models import Model, find_model, judges_files, named_mo
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import find_provider, open_client
-from metal.raters.judges.rubric import DETAILED, rubrics_for
+from metal.raters.judges.rubric import DETAILED, described, rubrics_for
 from metal.raters.judges.templates import load_template, translation, variant
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
@@ -208,10 +208,15 @@ def judge_job(
     as_named = (each.as_named if each.condition == SWAPPED else each for each in dataset.outputs.values())
     judged = {output.output: output for output in as_named if pairs or not output.is_pair}
     asked = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
+    folders = prompt_folders(request.prompt_folders, folder)
+    for name in request.criteria:
+        if name not in dataset.criteria and (own := described(name, folders)):
+            asked[name] = replace(own, scale=COMPARED) if pairs else own
+            dataset = replace(dataset, criteria={**dataset.criteria, name: asked[name]})
+            warnings.append(f"note: {folder} has no criterion {name}; it is asked as criteria/{name}.toml says")
     check_known("criterion", request.criteria, asked)
     criteria = {name: dataset.criteria[name] for name in request.criteria or asked}
     warnings += _notes_on_heads(heads, list(criteria.values()))
-    folders = prompt_folders(request.prompt_folders, folder)
     examples: Mapping[str, tuple[RatedExample, ...]] = {}
     if request.examples:
         if direct or pairs or request.prompt_language:

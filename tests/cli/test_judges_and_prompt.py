@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import metal as metal_api
-from metal.data.dataset import load_dataset
+from metal.data.dataset import load_dataset, with_ratings
 from tests.cli.forks import Metal
 from tests.cli.runs import KEY
 from tests.cli.test_commands import DEMO, metal
@@ -125,3 +126,26 @@ def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
         (("ton", "--template", "question-answering", "--scale", "1-5"), "--template says all about it"),
     ):
         assert message in people.refused("criterion", "new", arguments[0], "mine", *arguments[1:])
+
+
+def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(people: Metal, tmp_path: Path) -> None:
+    line = ("criterion", "new", "helpfulness", "--scale", "1-10", "--question", "Does it help?")
+    added = people(*line).said
+    assert "prompts/criteria/helpfulness.toml: helpfulness (1, 2, 3, 4, 5, 6, 7, 8, 9, 10), higher is better" in added
+    assert "metal judge DATASET --judge MODEL --criteria helpfulness --prompt-folders prompts" in added
+    assert "prompts/criteria/helpfulness.toml exists" in people.refused(*line)
+    named = ("-c", "helpfulness", "--prompt-folders", "prompts")
+    assert "Question: Does it help?" in people("prompt", "show", *named).said
+    assert "criterion 'helpfulness' is not known" in people.refused("judge", "mine", "-j", "random", *named[:2])
+    judged = people("judge", "mine", "-j", "fake:random", *named, "--out", "run", "--limit", "2").said
+    assert "note: mine has no criterion helpfulness; it is asked as criteria/helpfulness.toml says" in judged
+    people("judge", "--resume", "run")
+    own = metal_api.Criterion("helpfulness", metal_api.Scale.of("1-10"), label="Helpfulness", question="Does it help?")
+    assert with_ratings(load_dataset(tmp_path / "mine"), tmp_path / "run").criteria["helpfulness"] == own
+    assert "lacks the criterion helpfulness. Pass --add-criteria" in people.refused("annotate", "html", "mine", *named)
+    people("annotate", "html", "mine", *named, "--add-criteria")
+    assert load_dataset(tmp_path / "mine").criteria["helpfulness"] == own
+    table = pd.DataFrame({"id": ["a", "a"], "annotator": ["A1", "A2"], "helpfulness": [3, 7]})
+    read = metal_api.read(table, language="en", prompt_folders=[tmp_path / "prompts"])
+    assert (read.criteria["helpfulness"], read.ratings["score"].tolist()) == (own, [3, 7])
+    assert "say to which" in people.refused("criterion", "new", "correctness", "--template", "question-answering")

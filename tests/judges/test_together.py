@@ -169,10 +169,22 @@ def test_names_of_all_kinds_are_keys_of_the_reply(name: str, llm_server: LlmServ
     assert f"Criterion: L (in your reply: {json.dumps(name, ensure_ascii=False)})\n" in sent
 
 
-def test_letters_and_two_objects_that_differ() -> None:
+def test_letters() -> None:
     letters = {"A": 1.0, "B": 2.0}
     assert read_part('{"fluency": {"score": "B"}}', FLUENCY, letters, "fluency").score == 2
-    twice = read_part('{"fluency": {"score": 3}} {"fluency": {"score": 4}}', FLUENCY, None, "fluency")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"fluency": {"score": 3}} {"fluency": {"score": 4}}',
+        '[{"criterion": "fluency", "score": 3}, {"criterion": "fluency", "score": 4}]',
+        '{"scores": [{"name": "fluency", "score": 3}, {"name": "Fluency", "score": 4}]}',
+        '{"draft": {"fluency": 3}, "final": {"fluency": {"score": 4}}}',
+    ],
+)
+def test_of_a_criterion_named_twice_the_last_counts_and_it_wavers(reply: str) -> None:
+    twice = read_part(reply, FLUENCY, None, "fluency")
     assert (twice.score, twice.wavering) == (4, True)
 
 

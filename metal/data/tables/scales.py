@@ -43,15 +43,20 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing answers.
 
     options: of each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that stand for no answer,
-    those of all fitting patterns and MISSING); with replies also `scales`, {criterion: Scale} where those do not say.
+    those of all fitting patterns and MISSING); where those do not say `described`, a function that gives a criterion by
+    its name, and with replies `scales`, {criterion: Scale}.
     Raises DataError for words among numbers, words of no known order and free text, UsageError and UnknownName for
     options that do not fit.
     """
     codes = {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
     names = sorted(codes)
     chosen = {name: _chosen(name, names, options) for name in names}
-    for name in names if "reply" in tidy else ():
-        scale = (options.get("scales") or {}).get(name)
+    described = {name: options.get("described", {}.get)(name) for name in names}
+    for name in names:
+        own, to_join = described[name], (options.get("scales") or {}).get(name) if "reply" in tidy else None
+        scale = own.scale if own else to_join
+        if own:
+            chosen[name].setdefault("directions", own.direction)
         if scale and not chosen[name].keys() & {"levels", "ranges"}:
             ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
             levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
@@ -67,7 +72,9 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         rows = np.flatnonzero(of_criterion == codes[name])
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
-        criteria.append(_criterion(name, scale, chosen[name].get("directions")))
+        direction = chosen[name].get("directions")
+        own = described[name]
+        criteria.append(replace(own, scale=scale, direction=direction) if own else _criterion(name, scale, direction))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
     naming = {"levels", "ranges", "shifts"}
     zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()}
@@ -328,7 +335,8 @@ def whole_scale(criterion: Criterion, names: Sequence[str], options: Mapping[str
     names: of all criteria of the table.
     """
     levels, chosen = criterion.scale.levels, _chosen(criterion.name, names, options)
-    declared = criterion.name in (options.get("scales") or {}) or chosen.keys() & {"levels", "ranges"}
+    own = criterion.name in (options.get("scales") or {}) or options.get("described", {}.get)(criterion.name)
+    declared = own or chosen.keys() & {"levels", "ranges"}
     if declared or not levels or any(level.label != f"{level.value:g}" for level in levels):
         return None
     numbers = np.arange(levels[0].value, levels[-1].value + 1)

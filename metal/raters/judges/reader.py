@@ -25,7 +25,7 @@ from metal.raters.judges.structured import (
     justification_in,
     objects_in,
     objects_with,
-    part_under,
+    parts_under,
     without_thoughts,
 )
 
@@ -136,8 +136,8 @@ def read_part(
         return ReplyVerdict(None, UNPARSABLE if bare else EMPTY)
     keys = criterion.lower(), *forms.keys_of(criterion, ("",))
     prose, places = _prose_around([span for span, _ in objects], bare)
-    parts = [(place, part_under(value, keys)) for place, (_, value) in zip(places, objects, strict=True)]
-    parts = [(place, part) for place, part in parts if part is not None]
+    inside = zip(places, objects, strict=True)
+    parts = [(place, part) for place, (_, value) in inside for part in parts_under(value, keys)]
     at_the_ends = [
         part
         for place, part in parts

@@ -79,12 +79,13 @@ def rubrics_for(
     check_known("criterion", flip, by_name)
     for name, criterion in by_name.items():
         rubric = _from_folders(criterion, folders, language, name in flip)
-        described, rubric = rubric is not None, rubric or Rubric(criterion)
+        rubric = rubric or Rubric(criterion)
+        worded = rubric.simple or rubric.detailed
         if name in flip:
             rubric = replace(rubric, flipped=True)
             if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
                 rubric = replace(rubric, criterion=_turned(rubric.criterion))
-        for description in needed if described or not criterion.question else ():
+        for description in needed if worded or not criterion.question else ():
             if not getattr(rubric, description, "x"):
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
                 short = ', or use `prompt="simple"`' if rubric.simple else ""
@@ -128,6 +129,12 @@ def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, 
         if rubric and rubric.criterion.scale.values == criterion.scale.values:
             return _fitting(replace(rubric, detailed=rubric.detailed or rubric.simple), criterion, path, flipped)
     return None
+
+
+def described(name: str, folders: Sequence[Path]) -> Criterion | None:
+    """The criterion that the first criteria/NAME.toml in the folders declares; None without one."""
+    paths = (folder / "criteria" / f"{name}.toml" for folder in folders)
+    return next((declared(name, read_toml(path), path).criterion for path in paths if path.is_file()), None)
 
 
 def in_template(name: str, table: Mapping[str, Any], levels: Any, path: Path) -> tuple[Rubric, list[str]]:

@@ -131,18 +131,20 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
         yield from [reasons | fields for fields in inside] or named
 
 
-def part_under(value: object, names: tuple[str, ...], depth: int = 0) -> Any:
-    """What the outermost object with one of the names as a key holds there, or the one that says that it is about it;
-    None where there is none."""
+def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[Any]:
+    """What the outermost objects with one of the names as a key hold there, or those that say that they are about it,
+    in order."""
     if depth > _DEEPEST or not isinstance(value, dict | list):
-        return None
+        return
     if isinstance(value, dict):
-        if (part := field_of(value, names)) is not None:
-            return part
-        if str(field_of(value, _NAMES_OF_PARTS)).strip().lower() in names:
-            return value
-    inner = value.values() if isinstance(value, dict) else value
-    return next((part for each in inner if (part := part_under(each, names, depth + 1)) is not None), None)
+        part = field_of(value, names)
+        if part is None and str(field_of(value, _NAMES_OF_PARTS)).strip().lower() in names:
+            part = value
+        if part is not None:
+            yield part
+            return
+    for inner in value.values() if isinstance(value, dict) else value:
+        yield from parts_under(inner, names, depth + 1)
 
 
 def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:

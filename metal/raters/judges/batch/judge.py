@@ -250,7 +250,7 @@ class BatchJudge:
         self.open.remove(batch)
 
     def _lower_token_limit(self, batch: Batch, failure: CallFailed) -> None:
-        """Too many tokens are waiting: take the provider's limit, else what was waiting without this batch."""
+        """Too many tokens are waiting: take the provider's limit, else a guess, until `resume`."""
         if "token" not in failure.message.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
         limits = self.questions.limits

@@ -265,8 +265,10 @@ def written_of(journal: Path, token: str) -> set[bytes]:
 def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
     """How many tokens may wait at most, by the message that refused a batch beside others of so many tokens.
 
-    If the message has no number, no more than were waiting without the batch.
+    If the message has no number, half-way between what was waiting without the batch and with it.
+    >>> tokens_that_may_wait(Batch("token", "judge", requests=9, tokens=1000), 20, "Enqueued token limit reached.")
+    520.0
     """
     match = re.search(r"limit:?\D{0,20}([\d,]{4,})", message, re.I)
-    most = 0.9 * float(match[1].replace(",", "")) if match else others or refused.tokens / 2
+    most = 0.9 * float(match[1].replace(",", "")) if match else others + refused.tokens / 2
     return min(most, others + 0.9 * refused.tokens) if refused.requests > 1 else most
