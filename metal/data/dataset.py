@@ -228,8 +228,7 @@ def load_dataset(folder: str | Path) -> Dataset:
 
     A folder that another command replaces meanwhile is read again: its parts must be of one state.
     """
-    folder = Path(folder)
-    return of_one_state(folder, lambda: _load(folder))
+    return of_one_state(Path(folder), lambda: _load(Path(folder)))
 
 
 @contextmanager
@@ -278,9 +277,8 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
 def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
 
-    Where it holds scores of metrics, METRIC_SCORE joins the criteria, and so does a criterion that only judges were
-    asked, as run.toml has it. Raises DataError when a rater of that folder
-    rates something that the dataset's own table already holds.
+    Scores of metrics bring METRIC_SCORE into the criteria, judges what only they were asked, as run.toml has it.
+    Raises DataError when a rater of that folder rates something that the dataset's own table already holds.
     """
     path = Path(path)
     if not path.is_dir():
@@ -293,12 +291,11 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
     criteria = dict(dataset.criteria)
-    rated, about = more["criterion"].cat.categories, path / "run.toml"
-    if METRIC_SCORE.name in rated:
-        criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
-    if about.is_file() and not set(rated) <= criteria.keys():  # judges may be asked more than the dataset has
-        own = read_toml(about).get("criteria", {})
-        criteria |= {name: read_criterion(name, own[name], about) for name in rated if name in own.keys() - criteria}
+    about = path / "run.toml"
+    if lacking := set(more["criterion"].cat.categories) - criteria.keys():
+        own = read_toml(about).get("criteria", {}) if about.is_file() else {}
+        criteria |= {name: read_criterion(name, entry, about) for name, entry in own.items() if name in lacking}
+        criteria |= {METRIC_SCORE.name: METRIC_SCORE} if METRIC_SCORE.name in lacking else {}
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
     ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=where)
@@ -328,10 +325,8 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     tables = [table for table in tables if len(table)] or tables[:1]  # an empty table's categories have no type
     for name in ratings.facts_in([str(name) for table in tables for name in table]):
         parts = [table.get(name, pd.Series(np.nan, index=table.index)) for table in tables]
-        if isinstance(parts[0].dtype, pd.CategoricalDtype):
-            columns[name] = pd.api.types.union_categoricals(parts)
-        else:
-            columns[name] = pd.concat(parts, ignore_index=True)
+        named = isinstance(parts[0].dtype, pd.CategoricalDtype)
+        columns[name] = pd.api.types.union_categoricals(parts) if named else pd.concat(parts, ignore_index=True)
     return pd.DataFrame(columns)
 
 
@@ -357,8 +352,7 @@ def update_dataset(dataset: Dataset, folder: str | Path, files: Mapping[str, byt
     """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/, tasks) stay.
 
     files: {path in the folder: content} of further files. The folder may be `.` or a link to one; a link stays.
-    Raises UsageError when the folder holds ratings that the dataset does not: another command added them since it was
-    read.
+    Raises UsageError when the folder holds ratings that the dataset does not: another command has added them.
     """
     target = Path(folder).resolve()
     with one_writer(target):
@@ -399,7 +393,6 @@ def _card_toml(dataset: Dataset) -> str:
     described: dict[str, Any] = {key: value for key, value in vars(dataset.card).items() if value}
     described["languages"] = sorted({*dataset.languages, *(source.language for source in dataset.sources.values())})
     described |= dict(dataset.extra)
-    parts = ("sources", "outputs", "raters", "ratings")
-    described["counts"] = {name: len(getattr(dataset, name)) for name in parts}
+    described["counts"] = {name: len(getattr(dataset, name)) for name in ("sources", "outputs", "raters", "ratings")}
     described["criteria"] = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
     return tomli_w.dumps(described)

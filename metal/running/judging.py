@@ -209,11 +209,10 @@ def judge_job(
     judged = {output.output: output for output in as_named if pairs or not output.is_pair}
     asked = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
     folders = prompt_folders(request.prompt_folders, folder)
-    for name in request.criteria:
-        if name not in dataset.criteria and (own := described(name, folders)):
-            asked[name] = replace(own, scale=COMPARED) if pairs else own
-            dataset = replace(dataset, criteria={**dataset.criteria, name: asked[name]})
-            warnings.append(f"note: {folder} has no criterion {name}; it is asked as criteria/{name}.toml says")
+    own = {name: described(name, folders) for name in request.criteria if name not in dataset.criteria}
+    filed = {name: replace(each, scale=COMPARED) if pairs else each for name, each in own.items() if each}
+    warnings += [f"note: {folder} has no criterion {name}; it is asked as criteria/{name}.toml says" for name in filed]
+    dataset, asked = replace(dataset, criteria={**dataset.criteria, **filed}), asked | filed
     check_known("criterion", request.criteria, asked)
     criteria = {name: dataset.criteria[name] for name in request.criteria or asked}
     warnings += _notes_on_heads(heads, list(criteria.values()))
@@ -313,9 +312,7 @@ def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
     folders = [Path(name) for name in given]
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(
-                f'`prompt_folders="{folder}"`: no such folder (it holds judge/NAME.toml or criteria/NAME.toml)'
-            )
+            raise UsageError(f'`prompt_folders="{folder}"`: no such folder (of judge/NAME.toml, criteria/NAME.toml)')
     return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
 
 

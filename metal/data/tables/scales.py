@@ -50,31 +50,18 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     """
     codes = {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
     names = sorted(codes)
+    options = options if "reply" in tidy else {**options, "scales": {}}
     chosen = {name: _chosen(name, names, options) for name in names}
-    described = {name: options.get("described", {}.get)(name) for name in names}
-    for name in names:
-        own, to_join = described[name], (options.get("scales") or {}).get(name) if "reply" in tidy else None
-        scale = own.scale if own else to_join
-        if own:
-            chosen[name].setdefault("directions", own.direction)
-        if scale and not chosen[name].keys() & {"levels", "ranges"}:
-            ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
-            levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
-            chosen[name] |= levels if scale.levels else ends
-    column = tidy["score"]
-    if not is_numeric_dtype(column) or column.dtype == bool:
-        column = as_texts(column)
+    numeric = is_numeric_dtype(tidy["score"]) and tidy["score"].dtype != bool
+    column = tidy["score"] if numeric else as_texts(tidy["score"])
     of_criterion = tidy["criterion"].array.codes
     scores = np.full(len(tidy), np.nan)
-    criteria: list[Criterion] = []
-    counts = []
+    criteria, counts = list[Criterion](), []
     for name in names:
         rows = np.flatnonzero(of_criterion == codes[name])
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
-        direction = chosen[name].get("directions")
-        own = described[name]
-        criteria.append(replace(own, scale=scale, direction=direction) if own else _criterion(name, scale, direction))
+        criteria.append(_criterion(name, scale, chosen[name], options))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
     naming = {"levels", "ranges", "shifts"}
     zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()}
@@ -123,7 +110,13 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
     for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
         if chosen.get(option, allowed[0]) not in allowed:
             raise UsageError(f"`{option}` {chosen[option]!r}: one of {', '.join(allowed)}")
-    return chosen
+    own = options.get("described", {}.get)(name)
+    scale = own.scale if own else (options.get("scales") or {}).get(name)
+    if scale and not chosen.keys() & {"levels", "ranges"}:
+        ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
+        levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
+        chosen |= levels if scale.levels else ends
+    return ({"directions": own.direction} if own else {}) | chosen
 
 
 def levels_from(value: Any) -> tuple[Level, ...]:
@@ -335,9 +328,7 @@ def whole_scale(criterion: Criterion, names: Sequence[str], options: Mapping[str
     names: of all criteria of the table.
     """
     levels, chosen = criterion.scale.levels, _chosen(criterion.name, names, options)
-    own = criterion.name in (options.get("scales") or {}) or options.get("described", {}.get)(criterion.name)
-    declared = own or chosen.keys() & {"levels", "ranges"}
-    if declared or not levels or any(level.label != f"{level.value:g}" for level in levels):
+    if chosen.keys() & {"levels", "ranges"} or not levels or any(level.label != f"{level.value:g}" for level in levels):
         return None
     numbers = np.arange(levels[0].value, levels[-1].value + 1)
     return _scale(criterion.name, numbers, chosen) if len(numbers) <= MOST_LEVELS else criterion.scale
@@ -357,10 +348,12 @@ def metal_levels(name: str) -> tuple[Level, ...]:
     return metal_criterion(metal_name(name)).scale.levels if metal_name(name) else ()
 
 
-def _criterion(name: str, scale: Scale, direction: Direction | None) -> Criterion:
-    ours = metal_name(name)
+def _criterion(name: str, scale: Scale, chosen: Mapping[str, Any], options: Mapping[str, Any]) -> Criterion:
+    ours, direction = metal_name(name), chosen.get("directions")
     order = order_of([level.label for level in scale.levels])
-    if order and order[0] == "quality":  # bad < good, also of hallucinations
+    if own := options.get("described", {}.get)(name):
+        criterion: Criterion = replace(own, scale=scale)
+    elif order and order[0] == "quality":  # bad < good, also of hallucinations
         criterion = Criterion(name, scale)
     elif ours and metal_criterion(ours).scale.values == scale.values:
         criterion = replace(metal_criterion(ours), name=name, scale=scale)
