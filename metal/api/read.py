@@ -214,9 +214,10 @@ def draft_of(
 
     format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
     readable = load_format(format).options
-    if "reader" in readable:
+    if "described" in readable:
         given = {key: value for key, value in options.items() if key != "prompt_folders"}
         options = given | {"described": partial(described, folders=options.get("prompt_folders", ()))}
+    if "reader" in readable:
         scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
         options = {**options, "reader": _read_reply, "scales": scales} | ({"base": base} if "base" in readable else {})
     if not isinstance(data, str | os.PathLike):
