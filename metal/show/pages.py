@@ -20,8 +20,8 @@ from metal.data.escaping import csv_text, environment, policy, source
 from metal.data.text import END_ISOLATE, ISOLATE, count, name, printable_sentence
 from metal.runs.run import Run
 from metal.show import svg
-from metal.show.parts import to_go_on
-from metal.show.view import Chart, Paragraph, Screen, TableView
+from metal.show.parts import closing, to_go_on
+from metal.show.view import Chart, Paragraph, Screen, Section, TableView
 
 MOST_ROWS = 8  # of a table on a first screen
 _PLAIN = f"[^\\s`{ISOLATE}{END_ISOLATE}]"
@@ -128,18 +128,20 @@ def _colours(place: int) -> str:
 class Kind:
     """How the page of one kind of run is made.
 
-    package: its module `answer` has the first screen (`headline`, `scope`, `cards`, perhaps `lead`), `words` `facts`
-    and `definitions`; `page` has `charts` and `tables` (all of them in the page's order, also for files of their own),
-    `content` (what the template shows besides), `screen` (all that a terminal shows), `brief` (what it shows first,
-    where that is not the first of these tables), and where CSV files are not all that the page carries for its script,
-    `pack` as `pack_csv`. brand: what kind of page it is.
+    package: its module `answer` has the first screen (`headline`, `scope`, `cards`, perhaps `lead`), `words` `facts`,
+    `definitions` and their SOURCES; `page` has `answer`, the table that answers, and `sections`, all that follows; a
+    page with a template of its own has `charts` and `tables` (all of them in the page's order, also for files of their
+    own), `content` (what the template shows besides) and `screen` (all that a terminal shows) in their place. Perhaps
+    `brief` (what a terminal shows first, where that is not the first of these tables), and where CSV files are not all
+    that the page carries for its script, `pack` as `pack_csv`. brand: what kind of page it is.
     """
 
     package: str
     brand: str
-    template: str
+    template: str = "sections.html"
     styles: tuple[str, ...] = ("report.css", "board.css")
     scripts: tuple[str, ...] = ("common.js", "board.js")
+    on_screen: int | None = None
 
 
 # By the command of a run.
@@ -152,19 +154,19 @@ KINDS = {
         ("common.js", "disagreements.js", "answer.js"),
     ),
     "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
-    "bias language": Kind("metal.show.bias", "judges between languages", "sections.html"),
-    "correct": Kind("metal.show.correct", "corrected scores", "sections.html"),
+    "bias language": Kind("metal.show.bias", "judges between languages", on_screen=1),
+    "correct": Kind("metal.show.correct", "corrected scores", on_screen=1),
     "design": Kind("metal.show.design", "design study", "design.html"),
-    "diff": Kind("metal.show.drift", "judges before and after", "sections.html"),
-    "gate": Kind("metal.show.drift", "gate for judges", "sections.html"),
-    "generate": Kind("metal.show.generate", "generated texts", "sections.html"),
-    "design labels": Kind("metal.show.labels", "plan of labels", "sections.html"),
-    "jury": Kind("metal.show.jury", "several judges as one", "sections.html"),
+    "diff": Kind("metal.show.drift", "judges before and after"),
+    "gate": Kind("metal.show.drift", "gate for judges"),
+    "generate": Kind("metal.show.generate", "generated texts"),
+    "design labels": Kind("metal.show.labels", "plan of labels"),
+    "jury": Kind("metal.show.jury", "several judges as one"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
-    "probe report": Kind("metal.show.probe", "what judges are blind to", "sections.html"),
-    "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),
-    "passport": Kind("metal.show.passport", "passport of judges", "sections.html"),
-    "select": Kind("metal.show.select", "what judges may answer alone", "sections.html"),
+    "probe report": Kind("metal.show.probe", "what judges are blind to", on_screen=1),
+    "monitor": Kind("metal.show.monitor", "people as raters"),
+    "passport": Kind("metal.show.passport", "passport of judges"),
+    "select": Kind("metal.show.select", "what judges may answer alone"),
 }
 
 
@@ -192,9 +194,15 @@ def page(run: Run) -> str:
         "brand": kind.brand,
         "facts": words.facts(run),
         "definitions": words.definitions(run),
+        "sources": words.sources(run) if hasattr(words, "sources") else words.SOURCES,
         "settings": settings_in_words(run),
     }
-    write = document(kind.template, {**common, **module.content(run)}, styles=kind.styles, scripts=kind.scripts)
+    own = (
+        module.content(run)
+        if hasattr(module, "content")
+        else {"answer": module.answer(run), "sections": _sections(run)}
+    )
+    write = document(kind.template, {**common, **content}, styles=kind.styles, scripts=kind.scripts)
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
     pack = getattr(module, "pack", pack_csv)
     return write(pack(run, {key: csv_text(table) for key, table in run.tables.items()}, room))
@@ -202,14 +210,33 @@ def page(run: Run) -> str:
 
 def charts(run: Run) -> list[Chart]:
     """Every chart of the page, in its order."""
-    drawn: list[Chart] = _module(run).charts(run)
-    return drawn
+    module = _module(run)
+    if hasattr(module, "charts"):
+        return list(module.charts(run))
+    return [chart for section in _sections(run) for chart in section.charts]
 
 
 def tables(run: Run) -> list[TableView]:
     """Every table of the page, in its order, and those that the page leaves out."""
-    shown: list[TableView] = _module(run).tables(run)
-    return shown
+    module = _module(run)
+    if hasattr(module, "tables"):
+        return list(module.tables(run))
+    further = (table for section in _sections(run) for table in (*section.tables, *section.further))
+    return [*filter(None, [module.answer(run)]), *further]
+
+
+def _sections(run: Run) -> list[Section]:
+    return list(_module(run).sections(run))
+
+
+def _screen(run: Run, by: Sequence[str]) -> Screen:
+    """All that a terminal shows below the headline."""
+    module = _module(run)
+    if hasattr(module, "screen"):
+        yield from module.screen(run, by)
+        return
+    yield from tables(run)[: KINDS[run.command].on_screen]
+    yield from closing(run)
 
 
 def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen:
@@ -220,9 +247,9 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
     yield Paragraph(headline(run), strong=True)
     module = _module(run)
     if verbose or by:
-        yield from module.screen(run, by)
+        yield from _screen(run, by)
         return
-    every = (part for part in module.screen(run, by) if isinstance(part, TableView))
+    every = (part for part in _screen(run, by) if isinstance(part, TableView))
     for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
         yield table if table.turns else replace(table.first(MOST_ROWS), brief=True)
     yield Paragraph("")

@@ -183,20 +183,6 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Definition:
-    """A term, what it means on this page, and where it comes from."""
-
-    term: str
-    words: str
-    source: str = ""
-
-
-def define(words: Mapping[str, str], sources: Mapping[str, str]) -> list[Definition]:
-    """Terms with what they mean, and where those of `sources` come from."""
-    return [Definition(term, meaning, sources.get(term, "")) for term, meaning in words.items()]
-
-
-@dataclass(frozen=True)
 class Section:
     """anchor: its id on the page. words: paragraphs. further: tables that are closed at first, each under its title."""
 

@@ -19,7 +19,7 @@ from metal.cli import metal as command_line
 from metal.errors import DataError, UnknownName, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
-from metal.show.drift.page import says_table
+from metal.show.drift.page import answer
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 LANGUAGES = ("en", "hi", "ta")
@@ -63,7 +63,7 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     before, now = table(answers(name=name)), table(answers(0.3, name=name))
     result = metal.diff(now, before)
     assert says(result) == {"en": "equivalent", "hi": "worse", "ta": "equivalent"}
-    assert says_table(result).columns[1:] == ("Hindi", "English", "Tamil")  # a terminal shows the first
+    assert answer(result).columns[1:] == ("Hindi", "English", "Tamil")  # a terminal shows the first
     (row,) = result.tables["drift"][lambda rows: rows["language"] == "hi"].to_dict("records")
     assert row["difference"] == pytest.approx(row["agreement_after"] - row["agreement_before"])
     assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15

@@ -19,7 +19,7 @@ from metal.data.records import Rater, Rating
 from metal.errors import UsageError
 from metal.raters.judges.fake import Behaviour, respond
 from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
-from metal.show.probe.page import blind_table
+from metal.show.probe.page import answer
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 TEXTS = {
@@ -168,7 +168,7 @@ def test_the_worst_criterion_is_so_by_its_own_scale() -> None:
         ]
     facts = pd.concat([probes.ratings.loc[:, list(FACTS)].astype(object), facts_from(ratings).astype(object)])
     judged = with_parts(probes, raters=[*probes.raters.values(), Rater("j", "llm")], facts=tidy_facts(facts))
-    ((_, cell),) = blind_table(metal.probe_report(judged)).rows
+    ((_, cell),) = answer(metal.probe_report(judged)).rows
     assert (cell.text, cell.below) == ("\N{MINUS SIGN}0.20", "fluency")
 
 

@@ -32,7 +32,7 @@ from metal.show.audit.judges import agreement_charts, difference_tables, f1_tabl
 from metal.show.audit.page import criterion_table, left_out_table
 from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
 from metal.show.audit.verdicts import by_judge, merit
-from metal.show.audit.words import definitions, facts
+from metal.show.audit.words import definitions, facts, sources
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
 from metal.show.terminal import console
@@ -479,9 +479,9 @@ def test_the_rule_is_defined(
     make_dataset: MakeDataset, report_on: ReportOn, rule: str, words: str, source: str
 ) -> None:
     people: dict[str, list[int | None]] = {"A1": [0, 1, 2, 0], "A2": [0, 1, 2, 1], "A3": [0, 1, 1, 0]}
-    first = definitions(report_on(make_dataset({"hi": {**people, "judge": [0, 1, 2, 0]}}), aggregate=rule))[0]
-    assert words in first.words
-    assert first.source == source
+    run = report_on(make_dataset({"hi": {**people, "judge": [0, 1, 2, 0]}}), aggregate=rule)
+    assert words in definitions(run)["People's aggregate"]
+    assert sources(run)["People's aggregate"] == source
 
 
 @pytest.mark.parametrize("verb", [audit, describe])

@@ -26,7 +26,6 @@ from metal.show.audit.answer import judged_cells, knows, place, rank
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant
 from metal.show.parts import criterion_in_words
-from metal.show.view import Definition, define
 
 MOST_NAMED = 4
 FEW_SOURCES = 30
@@ -143,7 +142,7 @@ def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
     return f"{'; '.join(parts)}.".capitalize() + (more if few < FEW_SOURCES else "")
 
 
-def definitions(run: AuditRun) -> list[Definition]:
+def definitions(run: AuditRun) -> dict[str, str]:
     """The definitions behind this report, with the settings of this run."""
     settings = run.manifest.get("settings", {})
     rule = settings.get("aggregate", "majority-or-mean")
@@ -157,7 +156,6 @@ def definitions(run: AuditRun) -> list[Definition]:
         "mace": f"the most probable answer under MACE, which tells for each person how often they know the answer and "
         f"what they say when they do not; {_FITTED}",
     }[rule]
-    source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(rule, "METAL 3.2.6")
     compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
     compat = compat if settings.get("paper_compat") else ""
     words = {
@@ -180,7 +178,7 @@ def definitions(run: AuditRun) -> list[Definition]:
         "people beaten; 0.5 passes.",
     }
     added = added_statistics().items()
-    of_plugins = [Definition(each.title, each.definition) for name, each in added if name in run.tables["judges"]]
+    of_plugins = {each.title: each.definition for name, each in added if name in run.tables["judges"]}
     further = {
         "Intervals": "95%, over whole sources, because outputs of one source are not independent. Shares, F1 and what "
         "lies beyond chance: Wilson's, at the number of items that the sources are worth. Differences: percentile "
@@ -203,4 +201,11 @@ def definitions(run: AuditRun) -> list[Definition]:
         f"its reason, never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict "
         "F1; never guessed.",
     }
-    return [*define(words, {"People's aggregate": source, **SOURCES}), *of_plugins, *define(further, SOURCES)]
+    return {**words, **of_plugins, **further}
+
+
+def sources(run: AuditRun) -> dict[str, str]:
+    """Where the definitions come from."""
+    rule = run.manifest.get("settings", {}).get("aggregate")
+    source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(rule, "METAL 3.2.6")
+    return {**SOURCES, "People's aggregate": source}

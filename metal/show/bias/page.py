@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN, UNKNOWN
@@ -16,8 +16,8 @@ from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.bias.answer import anchors_said
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import across_languages, closing, languages_shown, reasons
-from metal.show.view import Cell, Chart, Rows, Screen, Section, TableView
+from metal.show.parts import across_languages, languages_shown, reasons
+from metal.show.view import Cell, Chart, Rows, Section, TableView
 
 LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
@@ -43,7 +43,7 @@ def _groups(run: BiasRun) -> dict[tuple[str, str], list[Row]]:
     return groups
 
 
-def charts(run: BiasRun) -> list[Chart]:
+def lean_charts(run: BiasRun) -> list[Chart]:
     """A chart of leans for each criterion and judge."""
     drawn = []
     for (criterion, judge), rows in list(_groups(run).items())[:MOST_CHARTS]:
@@ -76,7 +76,7 @@ def charts(run: BiasRun) -> list[Chart]:
     return drawn
 
 
-def lean_table(run: BiasRun) -> TableView:
+def answer(run: BiasRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
     rows = run.records("language_bias")
     judges = {row["judge"] for row in rows}
@@ -134,11 +134,10 @@ def _cell(rows: list[Row]) -> Cell:
     return Cell(says, below, "strong" if leaning else "")
 
 
-def tables(run: BiasRun) -> list[TableView]:
-    """Every table of the page, in its order."""
+def sections(run: BiasRun) -> list[Section]:
+    """Leans drawn, and every figure in tables."""
     rows = run.records("language_bias")
     shown = [
-        lean_table(run),
         heat_map(run),
         TableView.of_figures(run, "language_bias", "All figures", rows, heads=3, most=MOST_ROWS),
     ]
@@ -155,22 +154,7 @@ def tables(run: BiasRun) -> list[TableView]:
         conditions = run.records("conditions")
         title = "How scores change from the output that another was made from"
         shown.append(TableView.of_figures(run, "conditions", title, conditions, heads=3, most=MOST_ROWS))
-    return shown
-
-
-def content(run: BiasRun) -> dict[str, Any]:
-    """What the template shows."""
-    first, *rest = tables(run)
-    return {
-        "answer": first,
-        "sections": [
-            Section("leans-drawn", "Leans with their intervals", charts=tuple(charts(run))),
-            Section("figures", "All figures, with the naive ones beside", tables=tuple(rest)),
-        ],
-    }
-
-
-def screen(run: BiasRun, by: Sequence[str] = ()) -> Screen:
-    """The leans, the warnings."""
-    yield lean_table(run)
-    yield from closing(run)
+    return [
+        Section("leans-drawn", "Leans with their intervals", charts=tuple(lean_charts(run))),
+        Section("figures", "All figures, with the naive ones beside", tables=tuple(shown)),
+    ]

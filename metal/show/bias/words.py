@@ -5,7 +5,6 @@ from __future__ import annotations
 from metal.auditing.scored_outputs import MARGIN
 from metal.fairness.language_bias import BESIDE, PEOPLE
 from metal.runs.bias_run import BiasRun
-from metal.show.view import Definition, define
 
 SOURCES = {
     "Quality held equal": "Carroll et al. 2006, chapter 4",
@@ -27,9 +26,9 @@ def facts(run: BiasRun) -> dict[str, str]:
     return {"Not to be concluded": f"{'; '.join(parts)}.".replace("that", "That", 1)}
 
 
-def definitions(run: BiasRun) -> list[Definition]:
+def definitions(run: BiasRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Lean": "How much more lenient than in the mean language the judge is for equal quality, on the scale of the "
         "criterion, turned where lower is better: on the same contents where languages share them, else with people's "
         "quality held equal. Intervals are 95%, by the jackknife over contents or sources.",
@@ -57,4 +56,3 @@ def definitions(run: BiasRun) -> list[Definition]:
         "Noticed": "Of outputs in a wrong language or script that could fall on a criterion of language, the share "
         "that did; of other criteria, the share whose score changed. Intervals are Wilson's.",
     }
-    return define(words, SOURCES)

@@ -15,7 +15,7 @@ from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.raters import one_person
 from metal.show.parts import parts, places
-from metal.show.view import Definition, TableView, define
+from metal.show.view import TableView
 
 FEW_SOURCES = 30
 SOURCES = {
@@ -213,11 +213,11 @@ def _limits(run: BoardRun) -> str:
 MOST_ROWS = 60
 
 
-def definitions(run: BoardRun) -> list[Definition]:
+def definitions(run: BoardRun) -> dict[str, str]:
     """The definitions behind this board, with the settings of this run."""
     settings = run.manifest["settings"]
     resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
-    words = {
+    return {
         "People": "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
         "outside the reference are one rater per group, with the mean of theirs.",
         "r": "Pearson correlation with the people's score over all outputs that both scored. rho is Spearman's, tau "
@@ -249,7 +249,6 @@ def definitions(run: BoardRun) -> list[Definition]:
         "Coverage": "Outputs that a rater scored, of those that people rated. The rest is missing, never 0.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }
-    return define(words, SOURCES)
 
 
 def undefined_table(run: BoardRun) -> TableView | None:

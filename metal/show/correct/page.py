@@ -8,8 +8,8 @@ from typing import Any
 from metal.correcting.corrected import ALL_LABELLED
 from metal.data.text import known
 from metal.runs.correct_run import CorrectRun
-from metal.show.parts import closing, reasons
-from metal.show.view import Chart, Screen, Section, TableView
+from metal.show.parts import reasons
+from metal.show.view import Section, TableView
 
 MOST_ROWS = 60
 HEADS = ("criterion", "language", "judge", "generator")
@@ -17,23 +17,29 @@ EXPLAINED = "Shares of the scale, 0 its low end and 1 its high end; 95% interval
 OF_CLASSES = "Of the outputs that only the judge rated; 95% intervals."
 
 
-def charts(run: CorrectRun) -> list[Chart]:
-    """None: the tables say it."""
-    return []
+def answer(run: CorrectRun) -> TableView | None:
+    """The means; where classes were corrected, their shares; None where nothing could be corrected."""
+    first = _first(run)
+    return None if run.tables[first.source]["corrected"].isna().all() else first
 
 
-def tables(run: CorrectRun) -> list[TableView]:
-    """Every table of the page, in its order."""
+def _first(run: CorrectRun) -> TableView:
     if classes := run.records("classes"):
         notes = (OF_CLASSES, *reasons(run, "classes", classes, "generator"))
         title = "Shares of classes, corrected for the judge's mistakes on the test set"
-        return [TableView.of_figures(run, "classes", title, classes, heads=5, notes=notes, most=MOST_ROWS)]
-    shown = [_means(run)]
-    differences = run.records("differences")
-    if differences:
-        title = "Differences between generators, on the same sources"
+        return TableView.of_figures(run, "classes", title, classes, heads=5, notes=notes, most=MOST_ROWS)
+    return _means(run)
+
+
+def sections(run: CorrectRun) -> list[Section]:
+    """Differences between generators, where means were corrected, and a table that says that nothing could be."""
+    differences, title = run.records("differences"), "Differences between generators, on the same sources"
+    shown = []
+    if differences and not run.records("classes"):
         shown.append(TableView.of_figures(run, "differences", title, differences, heads=5, most=MOST_ROWS))
-    return shown
+    if not answer(run):
+        return [Section("figures", "All figures", tables=(_first(run), *shown))]
+    return [Section("differences", "Differences between generators", tables=tuple(shown))] if shown else []
 
 
 def _means(run: CorrectRun, without: Sequence[str] = (), titles: Mapping[str, str] | None = None) -> TableView:
@@ -53,21 +59,6 @@ def _means(run: CorrectRun, without: Sequence[str] = (), titles: Mapping[str, st
 def brief(run: CorrectRun) -> Iterator[TableView]:
     """The three means and what a label is worth."""
     if not run.records("corrected"):
-        yield tables(run)[0]
+        yield _first(run)
     elif set(run.tables["corrected"]["undefined"]) != {f"corrected: {ALL_LABELLED}"}:  # else the headline says it
         yield _means(run, ("rank", "bias", "rho", "labelled"), {"labels_saved": "worth"})
-
-
-def content(run: CorrectRun) -> dict[str, Any]:
-    """What the template shows: a table that only says that nothing could be corrected stands below."""
-    first, *rest = tables(run)
-    if run.tables[first.source]["corrected"].isna().all():
-        return {"answer": None, "sections": [Section("figures", "All figures", tables=(first, *rest))]}
-    sections = [Section("differences", "Differences between generators", tables=tuple(rest))] if rest else []
-    return {"answer": first, "sections": sections}
-
-
-def screen(run: CorrectRun, by: Sequence[str] = ()) -> Screen:
-    """The means, the warnings."""
-    yield tables(run)[0]
-    yield from closing(run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from metal.correcting.corrected import LEAST, NOT_RANDOM
 from metal.data.text import known, plural
 from metal.runs.correct_run import CorrectRun
-from metal.show.view import Definition, define
 
 SOURCES = {
     "Corrected": "Angelopoulos et al. 2023 (PPI++)",
@@ -40,9 +39,9 @@ def facts(run: CorrectRun) -> dict[str, str]:
     return lines
 
 
-def definitions(run: CorrectRun) -> list[Definition]:
+def definitions(run: CorrectRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Corrected": "People's mean of the labelled sources, plus the judge's mean on the others less its mean on the "
         "labelled ones, times a weight from 0 to 1 that is fitted on sources apart (ten folds). Source means, as "
         f"shares of the scale; Student's t; at least {LEAST} labelled sources.",
@@ -62,4 +61,3 @@ def definitions(run: CorrectRun) -> list[Definition]:
         "People like these": "The interval that also holds for other people of the kind: the jackknife over persons "
         "added.",
     }
-    return define(words, SOURCES)

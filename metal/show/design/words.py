@@ -12,7 +12,6 @@ from metal.planning.verdicts import LIKE_A_PERSON, RESAMPLES
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.tables import asked_for, designs
-from metal.show.view import Definition, define
 
 QUESTIONS = {AS_GOOD: "As good as a person", INFORMATIVE: "Informative", SCORE: "Generators' scores"}
 SOURCES = {
@@ -107,10 +106,10 @@ def limits(run: DesignRun) -> str:
     )
 
 
-def definitions(run: DesignRun) -> list[Definition]:
+def definitions(run: DesignRun) -> dict[str, str]:
     """The definitions behind this study, with its settings."""
     settings = run.settings
-    words = {
+    return {
         "Score": "The share of the scale, 0 the worst and 1 the best; the mean over outputs, all generators together.",
         "Budget": "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each "
         "for k times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
@@ -141,4 +140,3 @@ def definitions(run: DesignRun) -> list[Definition]:
         "fee on top.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }
-    return define(words, SOURCES)

@@ -37,7 +37,7 @@ def _groups(run: DiffRun) -> dict[tuple[str, str], list[Row]]:
     return groups
 
 
-def charts(run: DiffRun) -> list[Chart]:
+def change_charts(run: DiffRun) -> list[Chart]:
     """A chart of changes for each criterion and judge."""
     drawn = []
     for (criterion, judge), rows in list(_groups(run).items())[:MOST_CHARTS]:
@@ -64,7 +64,7 @@ def charts(run: DiffRun) -> list[Chart]:
     return drawn
 
 
-def says_table(run: DiffRun) -> TableView:
+def answer(run: DiffRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
     rows = run.records("drift")
     notes = (EXPLAINED, *reasons(run, "drift", rows, "language"))
@@ -80,32 +80,21 @@ def _cell(rows: list[Row]) -> Cell:
     return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
 
 
-def tables(run: DiffRun) -> list[TableView]:
-    """Every table of the page, in its order."""
+def sections(run: DiffRun) -> list[Section]:
+    """Changes drawn, every figure, what the judge is."""
     rows, signature = run.records("drift"), run.records("signature")
     figures = TableView.of_figures(run, "drift", "All figures", rows, heads=3, most=MOST_ROWS)
+    identity = TableView.of_figures(run, "signature", "What the judge is", signature, heads=2, most=MOST_ROWS)
+    drawn = change_charts(run)
     return [
-        says_table(run),
-        figures,
-        TableView.of_figures(run, "signature", "What the judge is", signature, heads=2, most=MOST_ROWS),
-    ]
-
-
-def content(run: DiffRun) -> dict[str, Any]:
-    """What the template shows."""
-    first, figures, signature = tables(run)
-    sections = [
+        *([Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn))] if drawn else []),
         Section("figures", "All figures, before and now", tables=(figures,)),
-        Section("identity", "Model, prompt, schema and parameters", tables=(signature,)),
+        Section("identity", "Model, prompt, schema and parameters", tables=(identity,)),
     ]
-    if drawn := charts(run):
-        sections.insert(0, Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn)))
-    return {"answer": first, "sections": sections}
 
 
 def screen(run: DiffRun, by: Sequence[str] = ()) -> Screen:
     """What is said, what the judge is, the warnings."""
-    first, _, signature = tables(run)
-    yield first
-    yield signature
+    yield answer(run)
+    yield from sections(run)[-1].tables
     yield from closing(run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from metal.data.text import figure, percent
 from metal.runs.drift_run import DiffRun
-from metal.show.view import Definition, define
 
 SOURCES = {
     "Equivalent": "Schuirmann 1987; Tango 1998",
@@ -26,9 +25,9 @@ def facts(run: DiffRun) -> dict[str, str]:
     }
 
 
-def definitions(run: DiffRun) -> list[Definition]:
+def definitions(run: DiffRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Agreement with people": "Share of outputs on which the judge gives people's most frequent answer; of scores "
         "without classes, 1 less the distance from their mean as a share of the scale. On outputs answered both times.",
         "Equivalent": "The changes of agreement and of the mean are both shown to be within the margins: two one-sided "
@@ -40,4 +39,3 @@ def definitions(run: DiffRun) -> list[Definition]:
         "the margin squared; at least as many as even unchanged answers take.",
         "All languages": "A gate passes if every language passes, so that no correction is needed; it fails by Holm's.",
     }
-    return define(words, SOURCES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from metal.building.flags import AHEAD, COPIED_LENGTH, COPIED_OVERLAP
 from metal.runs.generate_run import GenerateRun
-from metal.show.view import Definition, define
 
 SOURCES = {"Good and bad": "METAL 3.1.2"}
 
@@ -17,9 +16,9 @@ def facts(run: GenerateRun) -> dict[str, str]:
     }
 
 
-def definitions(run: GenerateRun) -> list[Definition]:
+def definitions(run: GenerateRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Good and bad": "What the model was told to write: for high ratings at temperature 0, or in an adversarial "
         "role at temperature 1. References were written by people.",
         "Declined": "Begins by saying, in English, that it will not do what was asked; counted among the flagged.",
@@ -30,4 +29,3 @@ def definitions(run: GenerateRun) -> list[Definition]:
         "were given stays chosen.",
         "No text": "No usable reply, or not asked yet.",
     }
-    return define(words, SOURCES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from metal.runs.jury_run import JuryRun
-from metal.show.view import Definition, define
 
 RULES = {
     "majority": "The level that most members gave; without one their mean, where that is a level; else no rating.",
@@ -34,6 +33,6 @@ def facts(run: JuryRun) -> dict[str, str]:
     }
 
 
-def definitions(run: JuryRun) -> list[Definition]:
+def definitions(run: JuryRun) -> dict[str, str]:
     """The definitions behind the page."""
-    return define(WORDS, SOURCES)
+    return WORDS

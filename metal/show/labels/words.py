@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from metal.planning.labels import BOUND, LEAST_PILOT
 from metal.runs.labels_run import LabelsRun
-from metal.show.view import Definition, define
 
 SOURCES = {"Labels": "Angelopoulos et al. 2023 (PPI++)", "Languages": "Neyman 1934"}
 
@@ -17,9 +16,9 @@ def facts(run: LabelsRun) -> dict[str, str]:
     }
 
 
-def definitions(run: LabelsRun) -> list[Definition]:
+def definitions(run: LabelsRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Labels": "The fewest whose interval is as narrow as asked: variance sd² / n (1 - rho² (1 - n / N)) with n "
         f"labelled of N sources, Student's t. rho is the lower {BOUND:.0%} bound of the pilot's correlation between "
         f"people and judge over sources; a pilot has at least {LEAST_PILOT}.",
@@ -30,4 +29,3 @@ def definitions(run: LabelsRun) -> list[Definition]:
         "Languages": "A budget goes to languages in proportion to the spread of their labels, less what the judge "
         "explains, over the root of their price.",
     }
-    return define(words, SOURCES)

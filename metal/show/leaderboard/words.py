@@ -11,7 +11,6 @@ from metal.runs.run import spoken
 from metal.show.board.words import languages_in_words, people_in_words
 from metal.show.leaderboard.page import coverage_rows, unrated
 from metal.show.parts import parts
-from metal.show.view import Definition, define
 
 SOURCES = {
     "Score": "GENIE 4 and footnote 6",
@@ -143,7 +142,7 @@ def differing_texts(rows: list[dict[str, Any]]) -> str:
     return ""
 
 
-def definitions(run: LeaderboardRun) -> list[Definition]:
+def definitions(run: LeaderboardRun) -> dict[str, str]:
     """The definitions behind this leaderboard, with the settings of this run."""
     settings = run.manifest["settings"]
     permutations = settings.get("permutations", 1000)
@@ -152,7 +151,7 @@ def definitions(run: LeaderboardRun) -> list[Definition]:
         if settings.get("aggregate") == "majority"
         else "Several labels of one output are averaged"
     )
-    words = {
+    return {
         "Score": "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels become 0, .25, "
         f".5, .75, 1. {labels}; a generator's score is the mean over its outputs.",
         "Overall": "The mean of the criteria of an output, each with its labels already put together; outputs that "
@@ -181,4 +180,3 @@ def definitions(run: LeaderboardRun) -> list[Definition]:
         "Beside": "Means of metrics and judges over the outputs that people rated.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }
-    return define(words, SOURCES)

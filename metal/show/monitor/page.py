@@ -11,29 +11,25 @@ from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.answer import answer_table
-from metal.show.monitor.sections import raters_table, sections
+from metal.show.monitor.sections import raters_table
+from metal.show.monitor.sections import sections as sections
 from metal.show.parts import closing, to_hand_out
-from metal.show.view import Chart, Paragraph, Screen, TableView
+from metal.show.view import Paragraph, Screen, TableView
 
 MOST = 20  # people of a table
 
 MOST_ON_SCREEN = 3  # of those who stand out
 
 
-def charts(run: MonitorRun) -> list[Chart]:
-    """Every chart of the page, in its order."""
-    return [chart for section in sections(run) for chart in section.charts]
-
-
 def tables(run: MonitorRun) -> list[TableView]:
-    """Every table of the page, in its order."""
+    """Every table of the page below the first screen, in its order."""
     return [table for section in sections(run) for table in (*section.tables, *section.further)]
 
 
-def content(run: MonitorRun) -> dict[str, Any]:
-    """What the template shows."""
+def answer(run: MonitorRun) -> TableView | None:
+    """Who stands out, where anybody does."""
     table = answer_table(run)
-    return {"answer": table if table.rows else None, "sections": sections(run)}
+    return table if table.rows else None
 
 
 def brief(run: MonitorRun) -> Iterator[TableView]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from metal.data.text import count, listed, plural, within
 from metal.runs.monitor_run import MonitorRun
-from metal.show.view import Definition, define
 
 MOST_NAMED = 6
 SOURCES = {
@@ -54,10 +53,10 @@ def limits(run: MonitorRun) -> str:
     )
 
 
-def definitions(run: MonitorRun) -> list[Definition]:
+def definitions(run: MonitorRun) -> dict[str, str]:
     """The definitions behind the page, with the settings of this run."""
     settings = run.manifest["settings"]
-    words = {
+    return {
         "Test question": "A source shown with its own reference (positive), or with the reference of another source "
         "of its language (negative). An answer is right on the right side of the middle of the scale; the middle "
         "itself is wrong. Negative questions say nothing of criteria that do not look at the source.",
@@ -80,4 +79,3 @@ def definitions(run: MonitorRun) -> list[Definition]:
         "outputs.",
         "Undefined": "A figure without a value is a dash, never 0; the CSV files give the reasons.",
     }
-    return define(words, SOURCES)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from metal.data.text import interval, known, name, percent
 from metal.runs.columns import Row
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
 from metal.show.audit.judges import FURTHER
-from metal.show.parts import across_languages, closing, kept
-from metal.show.view import Cell, Chart, Screen, Section, TableView
+from metal.show.parts import across_languages, kept
+from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
@@ -22,12 +21,7 @@ EXPLAINED = (
 )
 
 
-def charts(run: PassportRun) -> list[Chart]:
-    """None: the tables say it."""
-    return []
-
-
-def uses_table(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
+def answer(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
     """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used nowhere left out.
 
     most: judges. ends: with intervals. Of one judge, whose name is the title's, rows and columns may change places.
@@ -47,7 +41,7 @@ def uses_table(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) 
 
 def brief(run: PassportRun) -> Iterator[TableView]:
     """What the judge that may be used most may be used for."""
-    yield uses_table(run, 1, ends=False)
+    yield answer(run, 1, ends=False)
 
 
 def _of(rows: Sequence[Row], judge: str) -> list[Row]:
@@ -66,32 +60,18 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     return Cell(row["use"], keeps if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
 
 
-def tables(run: PassportRun) -> list[TableView]:
-    """Every table of the page, in its order."""
-    shown = [uses_table(run)]
-    shown.append(TableView.of_figures(run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS))
-    shown.append(TableView.of_figures(run, "judges", "How they were asked", run.records("judges")))
-    gaps = run.records("not_tested")
-    shown.append(TableView.of_figures(run, "not_tested", "What they were not tested on", gaps, most=MOST_ROWS))
-    if run.lines:
-        title, note = FURTHER["remarks"]
-        shown.append(TableView.of_figures(run, "remarks", title, run.lines, heads=3, notes=(note,), most=MOST_ROWS))
-    return shown
-
-
-def content(run: PassportRun) -> dict[str, Any]:
-    """What the template shows."""
-    first, figures, asked, gaps, *lines = tables(run)
-    sections = [
+def sections(run: PassportRun) -> list[Section]:
+    """Every case, how judges were asked, what was not tested, what other runs say."""
+    figures = TableView.of_figures(run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS)
+    asked = TableView.of_figures(run, "judges", "How they were asked", run.records("judges"))
+    title, rows = "What they were not tested on", run.records("not_tested")
+    gaps = TableView.of_figures(run, "not_tested", title, rows, most=MOST_ROWS)
+    shown = [
         Section("figures", "All figures", tables=(figures,)),
         Section("judges", "Who they are, and what they were not tested on", tables=(asked, gaps)),
     ]
-    if lines:
-        sections.append(Section("remarks", "What other runs say", tables=tuple(lines)))
-    return {"answer": first, "sections": sections}
-
-
-def screen(run: PassportRun, by: Sequence[str] = ()) -> Screen:
-    """The uses, how judges were asked, what was not tested, the warnings."""
-    yield from tables(run)
-    yield from closing(run)
+    if run.lines:
+        title, note = FURTHER["remarks"]
+        lines = TableView.of_figures(run, "remarks", title, run.lines, heads=3, notes=(note,), most=MOST_ROWS)
+        shown.append(Section("remarks", "What other runs say", tables=(lines,)))
+    return shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from metal.runs.passport_run import PassportRun
-from metal.show.view import Definition, define
 
 SOURCES = {"Alone, beside people": "the rules of a verdict"}
 
@@ -20,9 +19,9 @@ def facts(run: PassportRun) -> dict[str, str]:
     }
 
 
-def definitions(run: PassportRun) -> list[Definition]:
+def definitions(run: PassportRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Alone, beside people": "Alone: the verdict is *as good as a person*. Beside people: it is *informative*, so "
         "that the judge narrows what people say (`metal correct`) and does not replace them. No: any other verdict, "
         "or a run given beside the audit that disqualifies the judge there.",
@@ -31,4 +30,3 @@ def definitions(run: PassportRun) -> list[Definition]:
         "them; below the model the versions that answered. A judge that is asked otherwise is not this judge.",
         "SHA-256": "Of the canonical content: the JSON without `sha256`, in ASCII, keys sorted, no blanks.",
     }
-    return define(words, SOURCES)

@@ -15,8 +15,8 @@ from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import across_languages, closing, criterion_in_words, languages_shown, reasons
-from metal.show.view import Cell, Chart, Screen, Section, TableView
+from metal.show.parts import across_languages, criterion_in_words, languages_shown, reasons
+from metal.show.view import Cell, Chart, Section, TableView
 
 LOOKS = {BLIND: (5, BLIND), NOT_BLIND: (0, NOT_BLIND), SHOWN: (7, SHOWN), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
@@ -28,7 +28,7 @@ EXPLAINED = (
 )
 
 
-def charts(run: ProbeRun) -> list[Chart]:
+def seen_charts(run: ProbeRun) -> list[Chart]:
     """How well changes are seen, a chart for each judge, criterion and language; those with blindness first."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in run.records("probes"):
@@ -49,7 +49,7 @@ def charts(run: ProbeRun) -> list[Chart]:
     return drawn
 
 
-def blind_table(run: ProbeRun) -> TableView:
+def answer(run: ProbeRun) -> TableView:
     """Judges and changes in rows, languages in columns; what is said, on the criterion where the judge did worst."""
     # what a certain or graded change must leave alone is in the table of all figures
     aside = {(kind, STAYS) for kind in ("certain", "graded")} | {(kind, "") for kind in KINDS}
@@ -86,29 +86,14 @@ def _moved(run: ProbeRun, row: Row) -> float:
     return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(row["criterion"])
 
 
-def tables(run: ProbeRun) -> list[TableView]:
-    """Every table of the page, in its order."""
+def sections(run: ProbeRun) -> list[Section]:
+    """How well changes are seen, every figure, doses."""
     rows = sorted(run.records("probes"), key=lambda row: row["says"] not in AGAINST)
-    shown = [blind_table(run), TableView.of_figures(run, "probes", "All figures", rows, heads=3, most=MOST_ROWS)]
+    shown = [TableView.of_figures(run, "probes", "All figures", rows, heads=3, most=MOST_ROWS)]
     if len(run.tables["trends"]):
         title, trends = "Whether scores fall with the dose", run.records("trends")
         shown.append(TableView.of_figures(run, "trends", title, trends, heads=3, most=MOST_ROWS))
-    return shown
-
-
-def content(run: ProbeRun) -> dict[str, Any]:
-    """What the template shows."""
-    first, *rest = tables(run)
-    return {
-        "answer": first,
-        "sections": [
-            Section("seen", "How well changes are seen", charts=tuple(charts(run))),
-            Section("figures", "All figures, and doses", tables=tuple(rest)),
-        ],
-    }
-
-
-def screen(run: ProbeRun, by: Sequence[str] = ()) -> Screen:
-    """What is said against each judge, the warnings."""
-    yield blind_table(run)
-    yield from closing(run)
+    return [
+        Section("seen", "How well changes are seen", charts=tuple(seen_charts(run))),
+        Section("figures", "All figures, and doses", tables=tuple(shown)),
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from metal.auditing.scored_outputs import MARGIN
 from metal.fairness.probes import LEVEL
 from metal.runs.probe_run import ProbeRun
-from metal.show.view import Definition, define
 
 SOURCES = {
     "A": "Vargha and Delaney 2000",
@@ -20,9 +19,9 @@ def facts(run: ProbeRun) -> dict[str, str]:
     return {"Not to be concluded": words}
 
 
-def definitions(run: ProbeRun) -> list[Definition]:
+def definitions(run: ProbeRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "A": "The share of pairs in which the clean output gets the better score, ties as half: 0.5 is chance, 1 sees "
         "every change. Intervals are 95%, over sources.",
         "Blind, lured, moved": "Blind: the judge surely notices fewer than half of the changes: A is below 1/2 + r/4, "
@@ -39,4 +38,3 @@ def definitions(run: ProbeRun) -> list[Definition]:
         "Could fall": "The share of clean outputs that do not have the worst score already.",
         "Falls with the dose": "1 where each score falls with each dose, 0 where it does not depend on the dose.",
     }
-    return define(words, SOURCES)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from metal.data.text import known, percent
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
 from metal.selecting.selecting import ALONE, PART
-from metal.show.parts import across_languages, closing, reasons
-from metal.show.view import Cell, Chart, Screen, Section, TableView
+from metal.show.parts import across_languages, reasons
+from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = "Alone, in part: the share of outputs that the judge may answer, and how often it surely agrees there."
 
 
-def charts(run: SelectRun) -> list[Chart]:
-    """None: the tables say it."""
-    return []
-
-
-def alone_table(run: SelectRun) -> TableView:
+def answer(run: SelectRun) -> TableView:
     """Criteria and judges in rows, languages in columns: how much the judge may answer."""
     rows = run.records("selection")
     notes = (EXPLAINED, *reasons(run, "selection", rows, "judge"))
@@ -37,30 +31,20 @@ def _cell(rows: list[Row]) -> Cell:
     return Cell(row["says"], below, "strong")
 
 
-def tables(run: SelectRun) -> list[TableView]:
-    """Every table of the page, in its order."""
+def sections(run: SelectRun) -> list[Section]:
+    """Every figure, and whether confidence can be believed."""
     selection, rows, curve = (run.records(table) for table in ("selection", "calibration", "curve"))
     free = [column for column in ("cost", "cost_people") if not any(known(row[column]) for row in selection)]
     options: dict[str, Any] = {"heads": 3, "most": MOST_ROWS}
     title = "How much each judge may answer"
-    shown = [alone_table(run), TableView.of_figures(run, "selection", title, selection, without=free, **options)]
+    figures = TableView.of_figures(run, "selection", title, selection, without=free, **options)
     notes = reasons(run, "calibration", rows, "judge")
     title = "Whether confidence can be believed"
-    shown.append(TableView.of_figures(run, "calibration", title, rows, notes=notes, **options))
+    shown = [TableView.of_figures(run, "calibration", title, rows, notes=notes, **options)]
     if curve:
         title = "Reliability: how often answers of a confidence agree with people"
         shown.append(TableView.of_figures(run, "curve", title, curve, heads=4, most=MOST_ROWS))
-    return shown
-
-
-def content(run: SelectRun) -> dict[str, Any]:
-    """What the template shows."""
-    first, figures, *rest = tables(run)
-    parts = (("figures", "All figures", (figures,)), ("calibration", "Confidence", tuple(rest)))
-    return {"answer": first, "sections": [Section(*part[:2], tables=part[2]) for part in parts]}
-
-
-def screen(run: SelectRun, by: Sequence[str] = ()) -> Screen:
-    """Every table, the warnings."""
-    yield from tables(run)
-    yield from closing(run)
+    return [
+        Section("figures", "All figures", tables=(figures,)),
+        Section("calibration", "Confidence", tables=tuple(shown)),
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from metal.data.text import percent
 from metal.runs.select_run import SelectRun
-from metal.show.view import Definition, define
 
 SOURCES = {
     "Threshold": "Jung et al. 2025; Clopper and Pearson 1934",
@@ -25,9 +24,9 @@ def facts(run: SelectRun) -> dict[str, str]:
     }
 
 
-def definitions(run: SelectRun) -> list[Definition]:
+def definitions(run: SelectRun) -> dict[str, str]:
     """The definitions behind the page."""
-    words = {
+    return {
         "Confidence": "The probability of the answered level, where ratings have one; else the share of raters that "
         "give the judge's answer: asked again, in both orders, with other prompts, in other languages, other judges.",
         "Threshold": "From strict to loose on a fixed grid, as long as the upper limit of errors among the kept stays "
@@ -45,4 +44,3 @@ def definitions(run: SelectRun) -> list[Definition]:
         "Mapped": "Confidence turned into a chance by isotonic regression on sources apart (five folds).",
         "Per 1,000": "Dollars for 1,000 outputs: each judge that is asked, and people for the rest.",
     }
-    return define(words, SOURCES)
