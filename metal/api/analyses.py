@@ -17,8 +17,8 @@ from metal.api.options import (
     Resamples,
     Seed,
     documented,
-    names,
     no_progress,
+    settings_of,
 )
 from metal.api.read import load
 
@@ -112,25 +112,7 @@ def audit(
     from metal.runs.judges_run import doubts
     from metal.runs.remarks import with_remarks
 
-    settings = AuditSettings(
-        judges=names(judges),
-        criteria=names(criteria),
-        languages=names(languages),
-        reference=reference,
-        aggregate=aggregate,
-        min_raters=min_raters,
-        epsilon=epsilon,
-        wilcoxon=wilcoxon,
-        resamples=resamples,
-        seed=seed,
-        paper_compat=paper_compat,
-        exclude_noisy=exclude_noisy,
-        margin=margin,
-        keep=keep,
-        people_floor=people_floor,
-        standardise=standardise,
-        bad=bad,
-    )
+    settings = settings_of(AuditSettings, locals())
     added, beside = told_apart(ratings)
     inputs = load(data, added)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
@@ -209,18 +191,7 @@ def leaderboard(
     from metal.genie.leaderboard.leaderboard import LeaderboardSettings
     from metal.genie.leaderboard.leaderboard import leaderboard as ranked
 
-    settings = LeaderboardSettings(
-        reference=reference,
-        criteria=names(criteria),
-        languages=names(languages),
-        aggregate=aggregate,
-        sample=sample,
-        with_judges=with_judges,
-        permutations=permutations,
-        seed=seed,
-        exclude_noisy=exclude_noisy,
-        corrected=corrected,
-    )
+    settings = settings_of(LeaderboardSettings, locals())
     inputs = load(data, ratings)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     dataset, made = originals(dataset)
@@ -302,26 +273,11 @@ def design(
     from metal.planning.study import design as planned
     from metal.runs.design_run import measured_seconds
 
+    asked = locals()
     inputs = load(data, ratings)
     seconds = seconds if seconds is not None else measured_seconds(inputs.folder)
-    settings = DesignSettings(
-        judges=names(judges),
-        criteria=names(criteria),
-        languages=names(languages),
-        reference=reference,
-        by=by,
-        raters=tuple(raters),
-        width=width,
-        power=power,
-        margin=margin,
-        keep=keep,
-        people_floor=people_floor,
-        bad=bad,
-        rounds=rounds,
-        seed=seed,
-        prices=Prices(pay, seconds, fee, test_share, min_hourly),
-        exclude_noisy=exclude_noisy,
-    )
+    prices = Prices(pay, seconds, fee, test_share, min_hourly)
+    settings = settings_of(DesignSettings, asked, raters=tuple(raters), prices=prices)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     result = with_exclusions(planned(dataset, settings, progress=progress or no_progress), excluded)
     manifest = inputs.manifest("design", dataset, settings.to_dict(), result.raters, result.signature)

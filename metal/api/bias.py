@@ -25,6 +25,7 @@ from metal.api.options import (
     documented,
     names,
     no_progress,
+    settings_of,
 )
 from metal.api.read import as_dataset, load
 from metal.data.languages import check_language
@@ -95,20 +96,16 @@ def bias_language(
     """
     import pandas as pd
 
-    from metal import __version__
     from metal.api.bias_result import LanguageBias
     from metal.auditing.settings import AuditSettings
     from metal.data.dataset import people_named
-    from metal.data.text import signature_line
     from metal.fairness.conditions import pivot_of
     from metal.fairness.language_bias import BESIDE, language_bias
     from metal.planning.anchors import ANCHORS, HALF_WIDTH, anchor_contents, anchor_rows
 
+    settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings)
     dataset = inputs.dataset
-    settings = AuditSettings(
-        judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference
-    )
     bias = language_bias(dataset, settings, pivot=pivot, falls=names(falls), progress=progress or no_progress)
     needed = []
     if (bias.tables["language_bias"]["by"] == BESIDE).any():
@@ -117,11 +114,7 @@ def bias_language(
         needed = [*anchor_rows(dataset, people, codes, pivot_of(dataset, codes, pivot), HALF_WIDTH, shared)]
     tables = {**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))}
     asked = {"pivot": pivot, "falls": ",".join(names(falls)), "reference": reference}
-    about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
-    signed = signature_line({"metal": __version__, **about})
-    took_part = sorted(set(bias.tables["language_bias"]["judge"]))
-    manifest = inputs.manifest("bias language", dataset, asked, took_part, signed).to_dict()
-    return LanguageBias(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, bias.warnings)
+    return inputs.result(LanguageBias, dataset, asked, tables, bias.warnings, tables["language_bias"]["judge"])
 
 
 @dataclass(frozen=True, repr=False)

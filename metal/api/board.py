@@ -20,6 +20,7 @@ from metal.api.options import (
     documented,
     names,
     no_progress,
+    settings_of,
 )
 from metal.api.read import NOWHERE, as_dataset, folder_of, load, with_runs
 from metal.errors import MetalError, UsageError
@@ -101,6 +102,14 @@ def billboard(
     from metal.data.pairs import made_pairs, originals, with_comparisons
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
+    settings = settings_of(
+        BoardSettings,
+        locals(),
+        members=names(members) or ("metric",),
+        rule=alpha_rule,
+        human_generators=names(human),
+        families=dict(families or {}),
+    )
     inputs = load(as_dataset(data))
     board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
     if board is None and at is not None:
@@ -109,25 +118,7 @@ def billboard(
     compared = {run: pairs for run in runs if (pairs := made_pairs(run))}
     joined = with_runs(board.dataset if board else inputs.dataset, [run for run in runs if run not in compared])
     inputs = replace(inputs, dataset=joined, runs=runs)
-    settings = BoardSettings(
-        reference=reference,
-        criteria=names(criteria),
-        languages=names(languages),
-        raters=names(raters),
-        common=common,
-        expected=expected,
-        members=names(members) or ("metric",),
-        nonzero=nonzero,
-        alpha=alpha,
-        rule=alpha_rule,
-        human_generators=names(human),
-        families=dict(families or {}),
-        resamples=resamples,
-        permutations=permutations,
-        seed=seed,
-        version=board.version if board else 1,
-        exclude_noisy=exclude_noisy,
-    )
+    settings = replace(settings, version=board.version if board else 1)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     dataset, made = originals(dataset)
     for run, pairs in compared.items():

@@ -5,7 +5,17 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from metal.api.options import Judges, Languages, Names, Option, Progress, Seed, documented, names, no_progress
+from metal.api.options import (
+    Judges,
+    Languages,
+    Names,
+    Option,
+    Progress,
+    Seed,
+    documented,
+    no_progress,
+    settings_of,
+)
 from metal.api.read import load
 from metal.errors import UsageError
 
@@ -64,19 +74,15 @@ def correct(
     Nothing is written before `save`. Raises UsageError where nothing was rated by people and a judge, or
     `labelled="drawn"` without a draw.
     """
-    from metal import __version__
     from metal.api.correct_result import CorrectedScores
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
     from metal.correcting.corrected import corrected
     from metal.data.pairs import one_item_per_pair, originals
-    from metal.data.text import signature_line
 
+    settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings)
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
-    settings = AuditSettings(
-        judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference, seed=seed
-    )
     if labelled not in (None, "random", "drawn", "test"):
         raise UsageError(f"`labelled` {labelled!r}: one of random, drawn, test")
     chances = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
@@ -89,13 +95,11 @@ def correct(
     chosen = labelled or ("drawn" if drawn else "random" if labels else "not said")
     asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
     warnings = (*left_out, *made.warnings, *_doubts(dataset, chosen, drawn, made.tables["corrected"]))
-    about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
+    signed = {key: value for key, value in asked.items() if value}
     if drawn:
-        about["labelled"] = f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
-    took_part = sorted({*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]})
-    signed = signature_line({"metal": __version__, **about})
-    manifest = inputs.manifest("correct", dataset, asked, took_part, signed).to_dict()
-    return CorrectedScores(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, warnings)
+        signed["labelled"] = f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
+    took_part = [*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]]
+    return inputs.result(CorrectedScores, dataset, asked, made.tables, warnings, took_part, signed)
 
 
 def _doubts(dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame) -> Iterator[str]:

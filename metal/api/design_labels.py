@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import Judges, Languages, Names, Option, Progress, documented, names, no_progress
+from metal.api.options import Judges, Languages, Names, Option, Progress, documented, no_progress, settings_of
 from metal.api.read import load
 
 if TYPE_CHECKING:
@@ -58,26 +58,19 @@ def design_labels(
     Returns the table `labels` and the page. Nothing is written before `save`. Raises UsageError where people and a
     judge rated nothing in common.
     """
-    from metal import __version__
     from metal.api.design_result import LabelPlan
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair
-    from metal.data.text import signature_line
     from metal.planning.cells import Prices
     from metal.planning.labels import LabelSettings, plan_labels
 
+    settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings)
     dataset = one_item_per_pair(inputs.dataset)
     prices = Prices(pay, seconds, fee, 0.0, min_hourly)
     asked = LabelSettings(half_width, budget, sources, judge_price, prices)
-    settings = AuditSettings(
-        judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference
-    )
     made = plan_labels(dataset, settings, asked, progress=progress or no_progress)
     plain = {"reference": reference, **asked.to_dict()}
     about = {key: value for key, value in plain.items() if value and key != "prices"}
-    priced = {"pay": pay or "", "fee": fee if pay else ""}
-    signed = signature_line({"metal": __version__, "data": dataset.identity, "design": "labels", **about, **priced})
-    took_part = sorted(set(made.tables["labels"]["judge"]))
-    manifest = inputs.manifest("design labels", dataset, plain, took_part, signed).to_dict()
-    return LabelPlan(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
+    signed = {"design": "labels", **about, "pay": pay or "", "fee": fee if pay else ""}
+    return inputs.result(LabelPlan, dataset, plain, made.tables, made.warnings, made.tables["labels"]["judge"], signed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args
 
@@ -84,6 +84,16 @@ def names(value: Names | None) -> tuple[str, ...]:
         return ()
     parts = value.split(",") if isinstance(value, str) else list(map(str, value))
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Value:
+    """The settings of a verb, a dataclass: of its parameters (`locals()`, first thing) those that are fields, lists of
+    names divided; `other` are set as they are.
+    """
+    own = [field for field in fields(kind) if field.name in given]  # type: ignore[arg-type]
+    lists = {field.name for field in own if field.type == "tuple[str, ...]"}
+    values = {field.name: names(given[field.name]) if field.name in lists else given[field.name] for field in own}
+    return kind(**values | other)
 
 
 def by_criterion(value: Any) -> dict[str, Any]:

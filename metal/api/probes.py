@@ -25,6 +25,7 @@ from metal.api.options import (
     documented,
     names,
     no_progress,
+    settings_of,
 )
 from metal.api.read import load
 from metal.errors import UsageError
@@ -186,21 +187,13 @@ def probe_report(
     Returns the tables `probes` and `trends` (whether scores fall with the dose), plots and the page. Nothing is written
     before `save`. Raises UsageError for a dataset without probes, or without judges.
     """
-    from metal import __version__
     from metal.api.probe_result import ProbeReport
     from metal.auditing.settings import AuditSettings
-    from metal.data.text import signature_line
     from metal.fairness.probes import probe_tables
 
+    settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings)
     dataset = inputs.dataset
-    settings = AuditSettings(
-        judges=names(judges), criteria=names(criteria), languages=names(languages), reference=reference, seed=seed
-    )
     made = probe_tables(dataset, settings, progress=progress or no_progress)
     asked = {"reference": reference, "seed": seed}
-    about = {"data": dataset.identity, **{key: value for key, value in asked.items() if value}}
-    signed = signature_line({"metal": __version__, **about})
-    took_part = sorted(set(made.tables["probes"]["judge"]))
-    manifest = inputs.manifest("probe report", dataset, asked, took_part, signed).to_dict()
-    return ProbeReport(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
+    return inputs.result(ProbeReport, dataset, asked, made.tables, made.warnings, made.tables["probes"]["judge"])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from metal.api.options import ByCriterion, Names, Option, Pairs, StrPath, by_criterion, documented, names
 from metal.data.files import read_toml
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from metal.data.formats import Draft
     from metal.data.records import Manifest, Scale
     from metal.runs.judges_run import RatingsRun
+    from metal.runs.run import Run
 
     Data: TypeAlias = str | Path | Dataset | pd.DataFrame
     Ratings: TypeAlias = str | Path | RatingsRun
+
+AnyRun = TypeVar("AnyRun", bound="Run")
 
 
 @documented
@@ -314,6 +317,27 @@ class Inputs:
         from metal.runs.parts import manifest
 
         return manifest(command, dataset, [self.path, *self.runs], settings, raters, signature, self.digest)
+
+    def result(
+        self,
+        kind: type[AnyRun],
+        dataset: Dataset,
+        asked: Mapping[str, Any],
+        tables: Mapping[str, pd.DataFrame],
+        warnings: Iterable[str],
+        judges: Iterable[str],
+        signed: Mapping[str, object] | None = None,
+    ) -> AnyRun:
+        """The run of an analysis of these data. dataset: what is left of them; asked: its settings; judges: those that
+        took part; signed: what the signature says, where that is not all settings that are set.
+        """
+        from metal import __version__
+        from metal.data.text import signature_line
+
+        said = {key: value for key, value in asked.items() if value} if signed is None else signed
+        line = signature_line({"metal": __version__, "data": dataset.identity, **said})
+        manifest = self.manifest(kind.command, dataset, asked, sorted(set(judges)), line).to_dict()
+        return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, tuple(warnings))
 
 
 def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:

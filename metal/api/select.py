@@ -16,6 +16,7 @@ from metal.api.options import (
     documented,
     names,
     no_progress,
+    settings_of,
 )
 from metal.api.read import load
 from metal.errors import UsageError
@@ -75,25 +76,16 @@ def select(
     Returns the tables `selection`, `calibration` and `curve`, and the page. Nothing is written before `save`. Raises
     UsageError where nothing was rated by people and a judge, or for a way to confidence that there is not.
     """
-    from metal import __version__
     from metal.api.select_result import Selection
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair, originals, swapped_pairs
-    from metal.data.text import signature_line
     from metal.errors import check_known
     from metal.selecting.selecting import WAYS, SelectSettings, doubts, selected
     from metal.stats.bootstrap import SourceBootstrap
 
+    settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings)
     dataset, made_of_others = originals(one_item_per_pair(inputs.dataset))
-    settings = AuditSettings(
-        judges=names(judges),
-        criteria=names(criteria),
-        languages=names(languages),
-        reference=reference,
-        resamples=resamples,
-        seed=seed,
-    )
     for option, value in (("alpha", alpha), ("delta", delta)):
         if not 0 < value < 1:
             raise UsageError(f"`{option}` {value}: a share between 0 and 1")
@@ -120,11 +112,8 @@ def select(
     }
     about = {key: ",".join(map(str, value)) if isinstance(value, list) else value for key, value in asked.items()}
     about["costs"] = ",".join(f"{who}={price}" for who, price in (costs or {}).items())
-    signed = signature_line({"metal": __version__, "data": dataset.identity, **about})
-    took_part = sorted({*tables["calibration"]["judge"]})
-    manifest = inputs.manifest("select", dataset, asked, took_part, signed).to_dict()
     warnings = (*made_of_others, *doubts(tables, alpha))
-    return Selection(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, warnings)
+    return inputs.result(Selection, dataset, asked, tables, warnings, tables["calibration"]["judge"], about)
 
 
 def _dollars(dataset: Dataset, costs: Pairs) -> dict[str, float]:
