@@ -334,8 +334,8 @@ class Inputs:
         from metal import __version__
         from metal.data.text import signature_line
 
-        said = {key: value for key, value in asked.items() if value} if signed is None else signed
-        line = signature_line({"metal": __version__, "data": dataset.identity, **said})
+        parts = {key: value for key, value in asked.items() if value} if signed is None else signed
+        line = signature_line({"metal": __version__, "data": dataset.identity, **parts})
         manifest = self.manifest(kind.command, dataset, asked, sorted(set(judges)), line).to_dict()
         return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, tuple(warnings))
 
