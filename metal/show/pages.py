@@ -197,11 +197,10 @@ def page(run: Run) -> str:
         "sources": words.sources(run) if hasattr(words, "sources") else words.SOURCES,
         "settings": settings_in_words(run),
     }
-    own = (
-        module.content(run)
-        if hasattr(module, "content")
-        else {"answer": module.answer(run), "sections": _sections(run)}
-    )
+    if hasattr(module, "content"):
+        content = module.content(run)
+    else:
+        content = {"answer": module.answer(run), "sections": _sections(run)}
     write = document(kind.template, {**common, **content}, styles=kind.styles, scripts=kind.scripts)
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
     pack = getattr(module, "pack", pack_csv)
