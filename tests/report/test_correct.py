@@ -14,7 +14,7 @@ from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
 from metal.show.correct.answer import headline
-from metal.show.correct.page import content
+from metal.show.correct.page import answer
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_corrected_says_why() -> None:
     assert "labelled sources, 20 needed" in first
     assert headline(corrected) == f"Nothing could be corrected, most often because of this: {first.partition(': ')[2]}."
     assert "Have people rate 20 sources" in corrected.report()
-    assert content(corrected)["answer"] is None  # a first table of dashes says nothing
+    assert answer(corrected) is None  # a first table of dashes says nothing
     best = frame[(frame["rater"] == "gpt-4")].sort_values("score")["source"].drop_duplicates(keep="last").tail(60)
     rated = frame[frame["rater"] == "gpt-4"]
     people = [rated[rated["source"].isin(best)].assign(rater=f"A{n}") for n in (1, 2, 3)]
