@@ -250,7 +250,7 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
         return
     every = (part for part in _screen(run, by) if isinstance(part, TableView))
     for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
-        yield table if table.turns else replace(table.first(MOST_ROWS), brief=True)
+        yield table if table.turns else replace(table.first(MOST_ROWS, rest="-v shows all"), brief=True)
     yield Paragraph("")
     yield from to_go_on(run, list(_module(run, "answer").cards(run)))
 

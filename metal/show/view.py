@@ -81,12 +81,12 @@ class TableView:
         rows = zip(map(Cell, self.columns[1:]), *(row[1:] for row in self.rows), strict=True)
         return replace(self, columns=columns, rows=tuple(rows))
 
-    def first(self, most: int, total: int = 0) -> Self:
-        """The first rows of a long table, which says so. total: as in `of`."""
+    def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
+        """The first rows of a long table, which says so, and where the rest is. total: as in `of`."""
         total = max(total, len(self.rows))
         if total <= most:
             return self
-        cut = f"The first {most} of {total:,} rows; the CSV has all."
+        cut = f"The first {most} of {total:,} rows; {rest}."
         return replace(self, rows=self.rows[:most], notes=(cut, *self.notes))
 
     def divided(self, most: int) -> tuple[Self, Self | None]:

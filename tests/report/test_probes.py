@@ -19,7 +19,9 @@ from metal.data.records import Rater, Rating
 from metal.errors import UsageError
 from metal.raters.judges.fake import Behaviour, respond
 from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
+from metal.show.pages import screen
 from metal.show.probe.page import answer
+from metal.show.view import TableView
 from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
 
 TEXTS = {
@@ -71,6 +73,8 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert seeing["selectivity"].min() > 0.2
     line = VerdictLine("fake:blind?language=yo", "yo", "task_quality", row["line"], DISQUALIFIES)
     assert line in list(report.remarks())
+    [first] = [part for part in screen(report) if isinstance(part, TableView)]
+    assert (len(first.rows), first.notes[0]) == (8, "The first 8 of 9 rows; -v shows all.")
     folder = report.save("runs/report")
     pd.testing.assert_frame_equal(metal.open_run(folder).tables["probes"], table)
     html = (folder / "report.html").read_text(encoding="utf-8")
