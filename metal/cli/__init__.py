@@ -60,6 +60,9 @@ VERBS = {
 }
 
 
+UNREAD = 141  # as a shell says of a program that a closed pipe ended
+
+
 class Verbs(click.Group):
     """The verbs of VERBS and, after them, those that installed packages offer (`metal.verbs`)."""
 
@@ -77,6 +80,12 @@ class Verbs(click.Group):
 
                 self.commands[cmd_name] = verb_of_function(cmd_name, load_plugin("metal.verbs", "verb", cmd_name))
         return self.commands.get(cmd_name)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would exit with 1, which is a gate's no
+            sys.exit(UNREAD)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, summary) for name, (_, summary) in VERBS.items()]
@@ -114,13 +123,16 @@ def main() -> None:
     """Run `metal`.
 
     Exit code 0: done; 1, 3: a gate says no, or cannot say; 2: something the user can put right; 70: a defect; 130:
-    interrupted.
+    interrupted; 141: nobody reads any more what it prints (`| head`).
     """
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
     gc.set_threshold(200_000, 20, 20)  # tables are many small objects and hardly any cycles: a tenth of an audit's time
     try:
-        metal.main(prog_name="metal", standalone_mode=False)
+        try:
+            metal.main(prog_name="metal", standalone_mode=False)
+        finally:
+            sys.stdout.flush()
     except click.exceptions.Abort:
         _stop("interrupted", 130)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -134,10 +146,12 @@ def main() -> None:
         _stop(str(error), 2)
     except KeyboardInterrupt:
         _stop("interrupted", 130)
-    except BrokenPipeError:
-        # The reader went away (`| head`): not an error, and nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except (BrokenPipeError, SystemExit) as error:
+        if not any(isinstance(cause, BrokenPipeError) for cause in (error, error.__context__)):
+            raise
+        # The reader went away (`| head`): nobody is left to tell, and what is still to be written goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(UNREAD)
     except OSError as error:
         # A folder that cannot be written, a full disk: the user's to put right, if it names a file.
         if error.filename is None:
