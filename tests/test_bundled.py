@@ -106,5 +106,5 @@ def test_the_command(folder: Path) -> None:
     for name in ("mlqe", "demo"):
         assert f"Report: metal-demo/{name}/report.html" in said
         assert (folder / "metal-demo" / name / "report.html").is_file()
-    assert re.search(r"^Romanian to +Informative, keeps \d+% +Informative, keeps", said, flags=re.MULTILINE)
+    assert re.search(r"^Romanian to English +Informative, \d+% +Informative, ", said, flags=re.MULTILINE)
     assert "Constructed demo" in said

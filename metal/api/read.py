@@ -226,7 +226,7 @@ def draft_of(
     if not isinstance(data, str | os.PathLike):
         return read_ratings(data, **options)
     draft = read_format(format, Path(data), options)
-    return replace(draft, notes=(f"read as {format}", *draft.notes)) if format != "table" else draft
+    return replace(draft, notes=(f"format {format}", *draft.notes)) if format != "table" else draft
 
 
 def _read_reply(

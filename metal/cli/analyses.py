@@ -17,7 +17,7 @@ from metal.cli.printing import print_json, show_table, warn_at_once
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
-from metal.data.text import UNDEFINED, plural, without_isolates
+from metal.data.text import UNDEFINED, name, plural, without_isolates
 from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
 from metal.show.terminal.console import WIDTH
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
 
 FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
-MOST_LINES = 8  # of one remark on how a table was read
+MOST_LENGTH = 300  # of one remark on how a table was read
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
     "The question counts behind the paper's table (WMT21) were not published; here they are geometric, so that "
@@ -58,15 +58,17 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
         command = f"metal import {shlex.quote(str(data))} OPTIONS --out {folder}"
         raise UsageError(f"{remedied}; with such options: `{command}`, and then this verb on {folder}") from None
     # What was guessed names the option that changes it: never left out.
-    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note]
+    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or ["as it is"]
+    named = [in_flags(note, command_named(["import"], root), root) for note in notes]
     lines: list[str] = []
-    for note in notes:
-        clean = console.clean(in_flags(note, command_named(["import"], root), root))
-        lines += console.folded(clean, WIDTH - 2, None if verbose else MOST_LINES)
-    if left := len(dataset.report) - len(notes):
-        lines.append(f"and {plural(left, 'more remark')}: {'metal import' if verbose is None else '-v'}")
-    last = console.clean(f"These are options of metal import. To change it: metal import {shlex.quote(str(data))} -i")
-    click.echo("\n".join([console.clean(f"Read {data} as:"), *(f"  {line}" for line in lines), last]), err=True)
+    for n, note in enumerate([f"Read {data}: {named[0]}", *named[1:]]):
+        short = console.clean(note) if verbose else name(console.clean(note), MOST_LENGTH)
+        lines += console.folded(short, WIDTH, indent="  " * bool(n))
+    these = ", or with these options" if any("--" in note for note in named) else ""
+    left = len(dataset.report) - len(notes)
+    more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
+    lines.append(console.clean(f"To change it: metal import {shlex.quote(str(data))} -i{these}{more}"))
+    click.echo("\n".join(lines), err=True)
     return dataset
 
 
@@ -187,12 +189,13 @@ def demo(out: Path | None, force: bool) -> None:
     out = out or Path("metal-demo")
     with console.progress("auditing") as advance:
         audits = metal.demo(progress=advance)
-    for name, run in audits.items():
-        again = (out / name / "run.toml").is_file() and made_from(out / name, Path(run.data["path"]))
-        run.save(out / name, force=force or again)
+    for dataset, run in audits.items():
+        folder = out / dataset
+        again = (folder / "run.toml").is_file() and made_from(folder, Path(run.data["path"]))
+        run.save(folder, force=force or again)
         console.show(Paragraph(headline(run), strong=True))
         console.show(replace(next(brief(run)), title=run.data["title"]))
-        console.say(f"Report: {out / name / 'report.html'}", wrap=False)
+        console.say(f"Report: {folder / 'report.html'}", wrap=False)
     console.say("Next, your own: metal audit RATINGS.csv")
 
 
@@ -323,9 +326,9 @@ def _print(table: pd.DataFrame, what: str) -> None:
     from metal.genie.noisy import BUCKETS
 
     shares, doubts = [], []
-    for name, rows in table.groupby("model", sort=False):
-        shares.append([str(name)])
-        doubts.append([str(name)])
+    for model, rows in table.groupby("model", sort=False):
+        shares.append([str(model)])
+        doubts.append([str(model)])
         for row in rows.to_dict("records"):
             printed = f"{_percent(row['paper_precision'])}/{_percent(row['paper_recall']):>3}"
             shares[-1] += [f"{_percent(row['precision'])}/{_percent(row['recall']):>3}", printed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -80,6 +81,21 @@ class TableView:
         columns = (self.columns[0], *(row[0].text for row in self.rows))
         rows = zip(map(Cell, self.columns[1:]), *(row[1:] for row in self.rows), strict=True)
         return replace(self, columns=columns, rows=tuple(rows))
+
+    def in_pieces(self, tables: int) -> list[Self]:
+        """The table as at most so many, each with as many of the columns; the title is the first one's."""
+        heads, columns = self.heads, len(self.columns) - self.heads
+        size = math.ceil(columns / tables) or 1
+        cuts = [slice(start, start + size) for start in range(heads, heads + max(columns, 1), size)]
+        return [
+            replace(
+                self,
+                title="" if number else self.title,
+                columns=self.columns[:heads] + self.columns[cut],
+                rows=tuple(row[:heads] + row[cut] for row in self.rows),
+            )
+            for number, cut in enumerate(cuts)
+        ]
 
     def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
         """The first rows of a long table, which says so, and where the rest is. total: as in `of`."""

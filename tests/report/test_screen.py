@@ -55,7 +55,7 @@ def at_width(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     [
         (200, ["Bangla", "Hindi", "Kannada", "Malayalam", "Tamil"], 3),  # a cell on one line
         (100, ["Linguistic", "acceptability", "Task", "quality", "Hallucinations"], 5),  # turned
-        (60, ["Linguistic", "acceptability", "Task", "quality", "Hallucinations"], 10),  # turned, cells on two lines
+        (60, ["Linguistic", "acceptability", "Task", "quality", "Hallucinations"], 10),  # turned and wrapped
     ],
 )
 def test_the_matrix_fits(columns: int, first: list[str], height: int, at_width: Callable[..., list[str]]) -> None:
@@ -73,6 +73,7 @@ def test_where_nothing_fits_names_stay_whole_and_columns_continue_below(at_width
     lines = at_width(40, many)
     assert max(map(len, lines)) <= 40
     assert sum("acceptability" in line for line in lines) >= 4
+    assert sum("─" in line for line in lines) == lines.count("") > 1  # each below a blank line
 
 
 def test_a_first_screen_has_the_columns_that_fit_and_names_the_others(at_width: Callable[..., list[str]]) -> None:
@@ -146,32 +147,51 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
 ) -> None:
     (tmp_path / "t.csv").touch()
     import_module("metal.cli.datasets")  # whose commands are made from the functions as they are
-    notes = tuple(f"note {number}{' that is long' * 8}" for number in range(5))  # two lines each
-    notes += ("raters: taken for people (`kinds` changes it)",)
+    notes = tuple(f"note {number}{' that is long' * 5}" for number in range(5))
+    notes += (f"raters: {'who is one of many, ' * 50}taken for people (`kinds` changes it)",)
     monkeypatch.setattr(metal, "read", lambda data: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
     with click.Context(root):
         read_and_say(tmp_path / "t.csv", verbose=False)
         short = capsys.readouterr().err.splitlines()
         read_and_say(tmp_path / "t.csv", verbose=True)
-    assert len(short) == 6
-    assert "note 0" in short[1]
-    assert short[-3:] == [
-        "  raters: taken for people (--kinds changes it)",
-        "  and 4 more remarks: -v",
-        f"These are options of metal import. To change it: metal import {tmp_path / 't.csv'} -i",
-    ]
+    assert " ".join(short).startswith(f"Read {tmp_path / 't.csv'}: note")
+    assert " ".join(short).count("note") == 1
+    assert len(short) <= 8
+    assert max(map(len, short[:-1])) <= 80
+    assert "taken for people (--kinds changes it)" in " ".join(map(str.strip, short))
+    again = f"To change it: metal import {tmp_path / 't.csv'} -i, or with these options (4 more remarks: -v)"
+    assert short[-1] == again
     assert capsys.readouterr().err.count("note") == 5
 
 
 @pytest.mark.reference
 def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: Path) -> None:
-    said = shared().at(tmp_path, dict(os.environ))("audit", reference / "pariksha").out.splitlines()
-    assert len(said) <= 25
-    assert max(map(len, said)) <= 80
-    assert said[0].startswith("gpt-4-32k is nowhere shown to be as good as a person")
-    assert re.search(r"^Malayalam +Informative +Informative +Uninformative$", "\n".join(said), flags=re.MULTILINE)
-    starts = [line.partition(":")[0] for line in said[said.index("", 3) + 1 :] if not line.startswith(" ")]
+    done = shared().at(tmp_path, dict(os.environ))("audit", reference / "pariksha")
+    lines = [*done.err.splitlines(), *done.out.splitlines()]
+    assert len(lines) <= 25
+    assert max(map(len, lines[3:])) <= 80
+    assert lines[3].startswith("gpt-4-32k is nowhere shown to be as good as a person")
+    assert re.search(r"^Malayalam +Informative, 20% +Informative, 34% +Uninformative, 10%$", done.out, re.MULTILINE)
+    below = lines[lines.index("", 6) + 1 :]
+    starts = [line.partition(":")[0] for line in below if not line.startswith(" ")]
     assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 2 (-v)", "Report"]
+
+
+def test_many_languages_with_the_same_verdicts_stand_together_and_others_are_counted(
+    make_dataset: MakeDataset, report_on: Callable[..., AuditRun], at_width: Callable[..., list[str]]
+) -> None:
+    people = [0, 1, 2, 2, 2, 2] * 10
+    wrong = [2, 2, 2, 2, 1, 0] * 10
+    right = dict.fromkeys(["ar", "bn", "de", "en", "es", "fi", "fr", "hi", "it", "ja", "ko", "ta", "tr"], people)
+    raters = {code: {"A1": people, "A2": people, "J": scores} for code, scores in (right | {"sw": wrong}).items()}
+    _, matrix, *_ = screen(report_on(make_dataset(raters)))
+    assert isinstance(matrix, TableView)
+    assert matrix.columns == ("", "Arabic, Bangla and 11 more", "Swahili")
+    assert [(cell.text, cell.below) for cell in matrix.rows[0][1:]] == [
+        ("As good as a person", "100%"),
+        ("Uninformative", ""),
+    ]
+    assert len(at_width(80, matrix)) == 5 + 2
 
 
 def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from metal.cli.datasets import describe
 from metal.data import text
 from metal.data.dataset import Card, Dataset
 from metal.data.formats import read as read_draft
+from metal.data.languages import language_name
 from metal.data.records import Criterion, Estimate, Level, Rater, Scale
 from metal.errors import DataError
 from metal.runs.audit_run import AuditRun
@@ -120,7 +121,7 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
         assert cell.text == text.figure(record["weighted_f1"])
     for row, record in zip(ceilings_table(run).rows, run.records("people"), strict=True):
         assert row[5].text == text.figure(record["leave_one_out_f1"])
-    table_6 = {record["language"]: record for record in run.records("table_6")}
+    table_6 = {language_name(record["language"]): record for record in run.records("table_6")}
     for row in agreement_table(run).rows:
         assert row[1].text == table_6[row[0].text]["TQ"]
 

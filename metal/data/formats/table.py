@@ -220,10 +220,7 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         roles = {"source" if role == "output" else role: column for role, column in columns.roles.items()}
         tidy.attrs["columns"] = replace(columns, roles=roles)
     if "source" not in tidy:
-        notes.append(
-            "no source column: outputs count as independent; where several answer one prompt, intervals are too narrow "
-            '(`columns={"source": COLUMN}`)'
-        )
+        notes.append('no source column: outputs count as independent (`columns={"source": COLUMN}`)')
         tidy["source"] = tidy["output"]
     elif _several(tidy, "source", "language"):
         notes.append("the same sources occur in several languages: each is named LANGUAGE/SOURCE, its content SOURCE")
@@ -347,9 +344,7 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]
         if names:
-            notes.append(
-                f"{plural(len(names), 'rater')} taken for {called}: {first_few(names, 20)} (`kinds` changes it)"
-            )
+            notes.append(f"{plural(len(names), 'rater')} taken for {called}: {first_few(names)} (`kinds` changes it)")
     return tuple(raters)
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, name
+from metal.data.text import UNDEFINED, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.people import agreement_table
-from metal.show.audit.verdicts import JudgeVerdicts, by_judge, judged_criteria, named_languages, standing
+from metal.show.audit.verdicts import JudgeVerdicts, VerdictCell, by_judge, judged_criteria, named_languages, standing
 from metal.show.view import Cell, TableView
 
-MOST_MATRICES = 3  # of more judges, the best one's matrix under a line for each
+MOST_ROWS = 15  # of all matrices; of more, the best judge's matrix under a line for each judge
+MOST_LANGUAGES = 12  # with a row each; of more, those with the same verdicts share one
+MOST_SHARED = 6  # rows of languages that share one
+MOST_CELLS = 50
+MOST_CRITERIA = 12
+MOST_NAMED = 2  # of these
+Cells = Sequence[VerdictCell | None]
+LEFT_OUT = re.compile(
+    r"^(about .* needed|no better than a constant|worse than a constant)( · )?"
+)  # its verdict says enough
+KEEPS = re.compile(r"^keeps (all \()?(\d+%)\)?")
 
 
 def brief(run: AuditRun) -> Iterator[TableView]:
@@ -20,7 +32,7 @@ def brief(run: AuditRun) -> Iterator[TableView]:
     judges = [of for of in judges if of.kind != "baseline"] or judges
     if not judges:
         yield agreement_table(run)
-    if len(judges) > MOST_MATRICES:
+    if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
         yield _tally(run, judges)
         judges = judges[:1]
     yield from (_matrix(run, of) for of in judges)
@@ -36,13 +48,48 @@ def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
-    """The verdicts on a judge in words, with what it keeps of what a person knows."""
+    """The verdicts on a judge in words, with the share it keeps; of many languages, those with the same in one."""
+    criteria = judged_criteria(run)
+    by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
+    columns = [*zip(map(language_name, named_languages(run)), by_language, strict=True)] if criteria else []
+    many = len(columns) > MOST_LANGUAGES or len(columns) * len(criteria) > MOST_CELLS
+    alike: dict[Any, list[tuple[str, Cells]]] = {}
+    for language, cells in columns:
+        key = tuple(cell.words if cell else UNDEFINED for cell in cells) if many else language
+        alike.setdefault(key, []).append((language, cells))
+    groups = sorted(alike.values(), key=len, reverse=True)
+    shown = groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
     rows = [
-        (
-            name(criterion.label or criterion.name),
-            *(Cell(cell.words, cell.kept, cell.style) if cell else UNDEFINED for cell in cells),
-        )
-        for criterion, cells in zip(judged_criteria(run), of.cells, strict=True)
+        (name(criterion.label or criterion.name), *(_shared([cells[place] for _, cells in group]) for group in shown))
+        for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
-    columns = ("", *(name(language_name(code)) for code in named_languages(run)))
-    return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", columns, rows, turns=True)
+    notes = ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []
+    more = {"language": sum(map(len, groups[len(shown) :])), "criterion": len(criteria[MOST_CRITERIA:])}
+    if left_out := [
+        plural(number, noun, "criteria" * (noun == "criterion")) for noun, number in more.items() if number
+    ]:
+        notes.append(f"With -v also: {' and '.join(left_out)} more.")
+    if any("%" in cell.below for row in rows for cell in row if isinstance(cell, Cell)):
+        notes.insert(0, "%: the share it keeps of what a person knows.")
+    heads = ("", *(_called([language for language, _ in group]) for group in shown))
+    return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
+
+
+def _called(languages: list[str]) -> str:
+    """`Hindi`; `Bangla, Hindi and 12 more`."""
+    languages = [*map(name, languages)]
+    more = len(languages) - MOST_NAMED
+    return listed(languages) if more <= 1 else f"{', '.join(languages[:MOST_NAMED])} and {more} more"
+
+
+def _shared(cells: Cells) -> Cell | str:
+    """Equal verdicts in words, with what the judge keeps at least and at most."""
+    first = cells[0]
+    if not first:
+        return UNDEFINED
+    below = {LEFT_OUT.sub("", KEEPS.sub(r"\2", cell.kept)): cell.row["share_kept"] for cell in cells if cell}
+    if len(below) == 1:
+        return Cell(first.words, next(iter(below)), first.style)
+    shares = all(cell and KEEPS.match(cell.kept) for cell in cells)
+    ends = f"{percent(min(below.values()))[:-1]}–{percent(max(below.values()))}" if shares else ""
+    return Cell(first.words, ends, first.style)

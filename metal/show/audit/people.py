@@ -110,7 +110,7 @@ def agreement_table(run: AuditRun) -> TableView:
     rows: Rows = []
     for language in run.languages:
         pairs = (_pair(cells.get((language, criterion.name))) for criterion in run.audited)
-        rows.append([Cell(language, language_name(language)), *pairs])
+        rows.append([name(language_name(language)), *pairs])
     columns = ("", *(criterion.short for criterion in run.audited))
     notes = undefined(run, "people", cells.values(), ("table_6_kappa", "pairwise_f1"))
     return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1, full panels alone", columns, rows, notes=notes)

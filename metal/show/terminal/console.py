@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 from metal.data.text import plural, without_isolates
@@ -76,9 +77,12 @@ def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, 
         out.print(Text(line, style=style), soft_wrap=True)
 
 
-def folded(text: str, width: int, most: int | None = None) -> list[str]:
-    """The lines of a paragraph with a hanging indent, `most` at most."""
-    return textwrap.wrap(text, width, subsequent_indent="  ", max_lines=most, placeholder=" ...")
+def folded(text: str, width: int, most: int | None = None, indent: str = "") -> list[str]:
+    """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them."""
+    under = f"{indent}  "
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=under, max_lines=most, placeholder=" ..."
+    )
 
 
 def warn(messages: Iterable[str], *, more: str = "") -> None:
@@ -101,7 +105,19 @@ def show(part: TableView | Paragraph) -> None:
         most = 1 if part.cut else None
         say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied, most=most)
         return
-    part, widths = _fitted(part, console().width) if part.turns else (part, None)
+    if part.turns:
+        for piece, widths in _fitted(part, console().width):
+            _show_table(piece, widths)
+    else:
+        _show_table(part)
+    most = MOST_NOTES if part.brief else len(part.notes)
+    for note in part.notes[:most]:
+        say(without_isolates(note), dim=True)
+    if more := len(part.notes[most:]):
+        say(f"With -v also: {plural(more, 'more remark')}.", dim=True)
+
+
+def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
     rows = [[without_isolates(f"{cell.text}\n{cell.below}".rstrip("\n")) for cell in row] for row in part.rows]
     headings = [*map(without_isolates, part.columns)]
     if not widths:
@@ -117,24 +133,20 @@ def show(part: TableView | Paragraph) -> None:
         if cell.mark in STYLES
     }
     table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths, brief=part.brief)
-    most = MOST_NOTES if part.brief else len(part.notes)
-    for note in part.notes[:most]:
-        say(without_isolates(note), dim=True)
-    if more := len(part.notes[most:]):
-        say(f"With -v also: {plural(more, 'more remark')}.", dim=True)
 
 
-def _fitted(part: TableView, width: int) -> tuple[TableView, list[int]]:
-    """The table as it fits, with the width of each column: cells on one line, or else on two and wrapped at words.
+def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
+    """The table as it fits, with the width of each column: cells on one line, or else wrapped at words.
 
-    Either as it stands or with its rows as columns, which make several tables where nothing fits.
+    Either as it stands or with its rows as columns; as several tables of as many columns each where neither fits.
     """
     joined = replace(part, rows=tuple(tuple(_on_one_line(cell) for cell in row) for row in part.rows))
-    for way, wraps in ((joined, False), (joined.turned(), False), (part, True), (part.turned(), True)):
-        widths = _wrapping(way, width, wraps=wraps)
-        if sum(widths) + GAP * (len(widths) - 1) <= width:
+    most = max(len(part.columns), len(part.rows) + 1) - part.heads
+    for tables, wraps, way in product(range(1, most + 1), (False, True), (joined, joined.turned())):
+        fitted = [(piece, _wrapping(piece, width, wraps=wraps)) for piece in way.in_pieces(tables)]
+        if all(sum(widths) + GAP * (len(widths) - 1) <= width for _, widths in fitted):
             break
-    return way, widths
+    return fitted
 
 
 def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
@@ -188,7 +200,8 @@ def table(
 
     out = console()
     out.print()
-    out.print(Text(clean(title), style="bold"))
+    if title:
+        out.print(Text(clean(title), style="bold"))
     justify: Literal["left", "right"] = "left" if widths else "right"
     widths = widths or _widths(columns, rows, out.width, keep)
     groups = list(_groups(widths, out.width, keep))
