@@ -189,6 +189,7 @@ def page(run: Run) -> str:
         "scope": answer.scope(run),
         "cards": list(answer.cards(run)),
         "answer": None,
+        "most_rows": MOST_ROWS,
         "run": run,
         "title": run.data.get("title") or (own if own != "ratings" else run.name),  # "ratings": of a table without name
         "brand": kind.brand,
@@ -250,7 +251,8 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
         return
     every = (part for part in _screen(run, by) if isinstance(part, TableView))
     for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
-        yield table if table.turns else replace(table.first(MOST_ROWS, rest="-v shows all"), brief=True)
+        cut = table.strong_first(MOST_ROWS).first(MOST_ROWS, rest="-v shows all")
+        yield table if table.turns else replace(cut, brief=True)
     yield Paragraph("")
     yield from to_go_on(run, list(_module(run, "answer").cards(run)))
 

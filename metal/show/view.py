@@ -105,13 +105,19 @@ class TableView:
         cut = f"The first {most} of {total:,} rows; {rest}."
         return replace(self, rows=self.rows[:most], notes=(cut, *self.notes))
 
+    def strong_first(self, most: int) -> Self:
+        """Where there are more rows than `most`, those first that have something strong, as the headline names them."""
+        if len(self.rows) <= most:
+            return self
+        return replace(self, rows=tuple(sorted(self.rows, key=lambda row: all(cell.mark != "strong" for cell in row))))
+
     def divided(self, most: int) -> tuple[Self, Self | None]:
-        """A few rows, those first that have something strong, and the others; None where these are hardly any."""
-        if len(self.rows) <= most + 2:
+        """A few rows, those with something strong first, and the others; None where these are hardly any."""
+        ordered = self.strong_first(most + 2)
+        if ordered is self:
             return self, None
-        rows = tuple(sorted(self.rows, key=lambda row: all(cell.mark != "strong" for cell in row)))
-        others = replace(self, title=f"{self.title}, continued", rows=rows[most:])
-        return replace(self, rows=rows[:most]), others
+        others = replace(self, title=f"{self.title}, continued", rows=ordered.rows[most:])
+        return replace(self, rows=ordered.rows[:most]), others
 
     @classmethod
     def of_figures(

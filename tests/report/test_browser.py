@@ -191,8 +191,10 @@ def test_without_its_script_the_page_still_tells_everything_else(demo_run: Path,
 
 
 def test_print_leaves_out_what_cannot_be_used_on_paper(demo_run: Path, visit: Visiting) -> None:
-    page = visit(demo_run / "report.html", color_scheme="dark").page
+    page = visit(demo_run / "report.html", color_scheme="dark", viewport={"width": 717, "height": 1000}).page  # A4
     page.emulate_media(media="print")
+    box = page.locator("table.answers").first.bounding_box()
+    assert box["x"] + box["width"] <= 717
     assert not page.locator("#filters").is_visible()
     assert not page.locator("button.csv").first.is_visible()
     assert page.locator("#table-judges .sign code").is_visible()
