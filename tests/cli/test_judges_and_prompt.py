@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 
 import metal as metal_api
 from metal.data.dataset import load_dataset, with_ratings
+from metal.errors import UsageError
+from metal.raters.judges.rubric import rubrics_for
 from tests.cli.forks import Metal
 from tests.cli.runs import KEY
 from tests.cli.test_commands import DEMO, metal
@@ -148,4 +151,8 @@ def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(people: M
     table = pd.DataFrame({"id": ["a", "a"], "annotator": ["A1", "A2"], "helpfulness": [3, 7]})
     read = metal_api.read(table, language="en", prompt_folders=[tmp_path / "prompts"])
     assert (read.criteria["helpfulness"], read.ratings["score"].tolist()) == (own, [3, 7])
+    unasked = replace(own, question="")  # as a table brings it
+    assert rubrics_for([unasked], [tmp_path / "prompts"], needed=["detailed"])["helpfulness"].criterion == own
+    with pytest.raises(UsageError, match=r"no detailed description.*metal\.criterion_new"):
+        rubrics_for([unasked], [], needed=["detailed"])
     assert "say to which" in people.refused("criterion", "new", "correctness", "--template", "question-answering")

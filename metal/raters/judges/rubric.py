@@ -85,13 +85,14 @@ def rubrics_for(
             rubric = replace(rubric, flipped=True)
             if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
                 rubric = replace(rubric, criterion=_turned(rubric.criterion))
-        for description in needed if worded or not criterion.question else ():
+        for description in needed if worded or not rubric.criterion.question else ():
             if not getattr(rubric, description, "x"):
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
+                made = "" if language else ", as `metal.criterion_new` does with your question"
                 short = ', or use `prompt="simple"`' if rubric.simple else ""
                 raise UsageError(
                     f"criterion {name} has no {description} description{where}; write criteria/{name}{ending}.toml in "
-                    f"a folder of `prompt_folders` (prompts/criteria/ has five to start from){short}"
+                    f"a folder of `prompt_folders`{made}{short}"
                 )
         rubrics[name] = rubric
     return rubrics
