@@ -82,7 +82,7 @@ def test_pariksha_agreement(reference: Path, pariksha: Dataset, language: str, c
         "workers": len(people),
         "items": len(ratings),
         "items_3": complete.sum(),
-        "fleiss_complete": agreement.fleiss_kappa(full.counts, class_counts(full.rows, levels)),
+        "fleiss_complete": agreement.fleiss_disagreement(full.counts, class_counts(full.rows, levels)).beyond_chance,
         "alpha_nominal": agreement.krippendorff_alpha(every.counts, counts, values, "nominal"),
         "alpha_ordinal": agreement.krippendorff_alpha(every.counts, counts, values, "ordinal"),
         "pairs": len(pairs),
@@ -238,7 +238,7 @@ def test_agreement_of_annotators(reference: Path, name: str) -> None:
     assert compared == pytest.approx({key: expected[key] for key in compared}, abs=1e-6)
     fleiss = expected["fleiss_statsmodels_complete"]
     assert full.counts.sum() == fleiss["n"]
-    assert agreement.fleiss_kappa(full.counts, class_counts(full.rows, levels)) == pytest.approx(
+    assert agreement.fleiss_disagreement(full.counts, class_counts(full.rows, levels)).beyond_chance == pytest.approx(
         fleiss["kappa"], abs=1e-6
     )
 

@@ -154,22 +154,18 @@ def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
     return ratio(pairs[..., 0], pairs[..., 1])
 
 
-def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
-    """Agreement of a panel beyond chance; items may have different numbers of ratings, two or more.
+def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
+    """The disagreement behind Fleiss' kappa, the agreement of a panel beyond chance.
 
+    Items may have different numbers of ratings, two or more.
     Observed agreement is the share of agreeing pairs of an item, averaged over items; chance comes from all ratings.
     With equally many ratings per item this is Fleiss' figure. NaN when only one class was ever used (0/0); METAL's
     Table 6 prints those as 0.0. Source: Fleiss (1971).
     >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2  # of 21 ratings, 16 are of class 0 and 5 of class 1
-    >>> kappa = fleiss_kappa(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
+    >>> kappa = fleiss_disagreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).beyond_chance
     >>> kappa.round(4).item(), round((observed - expected) / (1 - expected), 4)
     (0.475, 0.475)
     """
-    return fleiss_disagreement(weights, counts).beyond_chance
-
-
-def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
-    """The disagreement behind `fleiss_kappa`."""
     sizes = counts.sum(axis=1)
     disagreeing = 1 - ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))
     sums = total(weights, np.column_stack([disagreeing, np.ones(len(counts)), counts]))
@@ -179,22 +175,17 @@ def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     return Disagreement(ratio(sums[..., 0], sums[..., 1]), np.where(one_class, 0.0, 1 - (share**2).sum(axis=-1)))
 
 
-def gwet_ac1(weights: Counts, counts: Codes) -> Numbers:
-    """Gwet's AC1: agreement beyond that of raters who guess on hard items only.
+def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
+    """The disagreement behind Gwet's AC1, agreement beyond that of raters who guess on hard items only.
 
     Such chance agreement does not rise when one class is far more frequent than the others. Items with one rating
     count for the shares of the classes, but not for agreement. NaN without an item rated twice.
     Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
     >>> observed, expected = 17 / 21, 2 * (16 / 21) * (5 / 21)
-    >>> ac1 = gwet_ac1(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
+    >>> ac1 = gwet_disagreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).beyond_chance
     >>> ac1.round(4).item(), round((observed - expected) / (1 - expected), 4)
     (0.7011, 0.7011)
     """
-    return gwet_disagreement(weights, counts).beyond_chance
-
-
-def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
-    """The disagreement behind `gwet_ac1`."""
     levels = counts.shape[1]
     sizes = counts.sum(axis=1)
     agreeing = ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))

@@ -80,7 +80,7 @@ def resample_cells(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> N
             percentile_interval(agreement.weighted_f1(both))
         patterns = find_patterns(np.sort(people, axis=1))
         counts = class_counts(patterns.rows, LEVELS)
-        percentile_interval(agreement.fleiss_kappa(drawn.draws(patterns, sources), counts))
+        percentile_interval(agreement.fleiss_disagreement(drawn.draws(patterns, sources), counts).beyond_chance)
 
 
 def resample_pairs(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:

@@ -18,8 +18,8 @@ from metal.stats.agreement import (
     against_all,
     cohen_kappa,
     constant_margins,
-    fleiss_kappa,
-    gwet_ac1,
+    fleiss_disagreement,
+    gwet_disagreement,
     krippendorff_alpha,
     leave_one_out,
     macro_f1,
@@ -123,13 +123,15 @@ def rows_of(ratings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_fleiss_by_hand() -> None:
     # P_i: 1, 1/3, 1, 1/3, 1, 0, 1/3 -> 4/7; p = (5, 6, 7, 3)/21 -> P_e = 119/441
     observed, expected = 4 / 7, (25 + 36 + 49 + 9) / 441
-    assert fleiss_kappa(*weighted(RATINGS)) == pytest.approx((observed - expected) / (1 - expected))
+    assert fleiss_disagreement(*weighted(RATINGS)).beyond_chance == pytest.approx(
+        (observed - expected) / (1 - expected)
+    )
     assert pooled_agreement(*weighted(RATINGS)) == pytest.approx(observed)
 
 
 @given(panels)
 def test_fleiss_as_statsmodels(ratings: np.ndarray) -> None:
-    ours = fleiss_kappa(*weighted(ratings))
+    ours = fleiss_disagreement(*weighted(ratings)).beyond_chance
     if len(np.unique(ratings)) == 1:
         assert np.isnan(ours)
     else:
@@ -150,7 +152,7 @@ def test_alpha_as_the_krippendorff_package(measure: str) -> None:
 def test_degenerate_panels() -> None:
     # 100 items, all Absent: 0/0. One dissent in 300: -0.003, which is defined (published behaviour).
     constant = np.zeros((100, 3), dtype=int)
-    assert np.isnan(fleiss_kappa(*weighted(constant, 2)))
+    assert np.isnan(fleiss_disagreement(*weighted(constant, 2)).beyond_chance)
     with pytest.raises(Undefined, match="one class"):
         krippendorff_alpha(*weighted(constant, 2), np.arange(2.0), "nominal")
     assert pairwise(*rows_of(constant), 2, ROUND) == 1
@@ -158,20 +160,20 @@ def test_degenerate_panels() -> None:
     for count, (fleiss, alpha, ac1) in dissents.items():
         ratings = constant.copy()
         ratings[:count, 0] = 1
-        assert fleiss_kappa(*weighted(ratings, 2)) == pytest.approx(fleiss, abs=1e-6)
+        assert fleiss_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(fleiss, abs=1e-6)
         assert krippendorff_alpha(*weighted(ratings, 2), np.arange(2.0), "nominal") == pytest.approx(alpha, abs=1e-6)
-        assert gwet_ac1(*weighted(ratings, 2)) == pytest.approx(ac1, abs=1e-5)
+        assert gwet_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(ac1, abs=1e-5)
         # beside a kappa of 0 stands an F1 of 0.99: METAL's Table 6 has such pairs
         assert pairwise(*rows_of(ratings), 2, ROUND) == pytest.approx(1 - count / 150, abs=1e-4)
     ratings = constant.copy()
     ratings[0, :2] = 1
-    assert fleiss_kappa(*weighted(ratings, 2)) == pytest.approx(0.496644, abs=1e-6)
-    assert gwet_ac1(*weighted(constant, 2)) == 1
+    assert fleiss_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(0.496644, abs=1e-6)
+    assert gwet_disagreement(*weighted(constant, 2)).beyond_chance == 1
 
 
 def test_fleiss_takes_uneven_panels() -> None:
     # agreement of items: 1 (three alike), 0 (two differ); chance from 5 ratings, 4 of one class
-    kappa = fleiss_kappa(np.array([1, 1]), np.array([[3, 0], [1, 1]]))
+    kappa = fleiss_disagreement(np.array([1, 1]), np.array([[3, 0], [1, 1]])).beyond_chance
     assert kappa == pytest.approx((0.5 - 0.68) / (1 - 0.68))
 
 
@@ -187,7 +189,7 @@ def test_levels_that_are_not_evenly_spaced_count_by_their_values() -> None:
 def test_nobody_rated_twice() -> None:
     single = np.array([[1, 0], [0, 1]])
     assert np.isnan(pooled_agreement(np.array([2, 3]), single))
-    assert np.isnan(gwet_ac1(np.array([2, 3]), single))
+    assert np.isnan(gwet_disagreement(np.array([2, 3]), single).beyond_chance)
     with pytest.raises(Undefined, match="two ratings"):
         krippendorff_alpha(np.array([2, 3]), single, np.arange(2.0), "nominal")
 
