@@ -33,6 +33,11 @@ TEXTS = {
 }
 
 
+@pytest.fixture
+def pages() -> None:
+    """Every visit has a context of its own: forms keep answers in the browser."""
+
+
 @pytest.fixture(scope="session")
 def criteria() -> dict[str, Criterion]:
     """METAL's five, as a dataset declares them."""

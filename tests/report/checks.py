@@ -30,9 +30,10 @@ def visits(visit: Visiting, page: Path, **options: Any) -> list[Any]:
     return seen
 
 
-def check_quiet(visit: Visiting, page: Path, *sections: str) -> None:
-    """The page says nothing, loads nothing, runs nothing that it shows, fits, and has these sections."""
-    for (width, _), seen in zip(LOOKS, visits(visit, page), strict=True):
+def check_quiet(visit: Visiting, page: Path, *sections: str) -> list[Any]:
+    """The page says nothing, loads nothing, runs nothing that it shows, fits, and has these sections; its visits."""
+    both = visits(visit, page)
+    for (width, _), seen in zip(LOOKS, both, strict=True):
         assert seen.said == []
         assert seen.requests == [page.resolve().as_uri()]
         assert seen.page.evaluate("window.pwned") is None
@@ -42,6 +43,7 @@ def check_quiet(visit: Visiting, page: Path, *sections: str) -> None:
         assert seen.page.evaluate("document.documentElement.scrollWidth") == width
         for section in sections:
             assert seen.page.locator(f"#h-{section}").is_visible()
+    return both
 
 
 # The smallest text of the page's charts in CSS pixels as shown, the pairs of their texts that overlap, the texts that
@@ -89,15 +91,19 @@ ALIKE = """
 }"""
 
 
-def check_accessible(visit: Visiting, page: Path, *impacts: str) -> None:
-    """Axe finds nothing, or nothing of these impacts."""
+def check_page(visit: Visiting, page: Path, *sections: str) -> None:
+    """Quiet, with these sections, and accessible."""
+    check_accessible(visit, page, check_quiet(visit, page, *sections))
+
+
+def check_accessible(visit: Visiting, page: Path, both: list[Any] | None = None) -> None:
+    """Axe finds nothing; both: visits of the page, which then show less of what is alike."""
     from axe_playwright_python.sync_playwright import Axe
 
-    for seen in visits(visit, page, bypass_csp=True):
+    for seen in both or visits(visit, page):
         seen.page.evaluate(ALIKE)
         violations = Axe().run(seen.page, options={"resultTypes": ["violations"]}).response["violations"]
-        grave = [violation for violation in violations if not impacts or violation["impact"] in impacts]
-        assert not grave, [(violation["id"], violation["nodes"][0]["html"]) for violation in grave]
+        assert not violations, [(violation["id"], violation["nodes"][0]["html"]) for violation in violations]
 
 
 def check_names_are_text(html: str) -> None:

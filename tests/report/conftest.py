@@ -16,11 +16,11 @@ from metal.runs.audit_run import AuditRun
 from metal.runs.parts import manifest
 from metal.show.pages import page
 from tests import DEMO
-from tests.browser import browser, visit
+from tests.browser import browser, pages, visit
 from tests.report.board.boards import dataset
 from tests.report.board.boards import written as written_board
 
-__all__ = ["browser", "visit"]
+__all__ = ["browser", "pages", "visit"]
 
 WriteRun = Callable[..., Path]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from tests.report.checks import Visiting, check_accessible, check_quiet, visits
+from tests.report.checks import Visiting, check_page, visits
 
 
 def disagreements(run: Path) -> list[dict[str, Any]]:
@@ -21,8 +21,7 @@ def number_of_items(page: Any) -> int:
 
 def test_opens_quietly_and_fits(demo_run: Path, visit: Visiting) -> None:
     page = demo_run / "report.html"
-    check_quiet(visit, page, "overview", "people", "judges", "classes", "disagreements", "methods")
-    check_accessible(visit, page)
+    check_page(visit, page, "overview", "people", "judges", "classes", "disagreements", "methods")
     colours = [seen.page.evaluate("getComputedStyle(document.body).backgroundColor") for seen in visits(visit, page)]
     assert colours == ["rgb(21, 23, 28)", "rgb(255, 255, 255)"]
 

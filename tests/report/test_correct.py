@@ -15,7 +15,7 @@ from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
 from metal.show.correct.answer import headline
 from metal.show.correct.page import answer
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page, check_quiet
 
 
 def scores(hostile: str = "") -> pd.DataFrame:
@@ -73,8 +73,7 @@ def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> Non
     folder = made.save(tmp_path / "run")
     assert metal.open_run(folder).tables["corrected"].equals(made.tables["corrected"])
     check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
-    check_quiet(visit, folder / "report.html", "overview", "differences", "methods")
-    check_accessible(visit, folder / "report.html")
+    check_page(visit, folder / "report.html", "overview", "differences", "methods")
 
 
 def test_what_cannot_be_corrected_says_why() -> None:

@@ -12,7 +12,7 @@ import metal
 from metal.show.pages import headline, page
 from tests.cli.test_generate import SENTENCES, a_dataset
 from tests.llm_server import LlmServer
-from tests.report.checks import Visiting, check_accessible, check_csv, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_csv, check_names_are_text, check_page
 
 MODEL = "openai-compatible:<img src=x onerror=alert(1)>"
 DECLINES = "I'm sorry, but I cannot help with that request."
@@ -56,8 +56,7 @@ def test_what_it_says(generated: None, visit: Visiting) -> None:
     assert "metal annotate export mine --to html" in html.replace("<span>", "").replace("</span>", "")
     check_names_are_text(html)
     check_csv(Path("run"))
-    check_quiet(visit, Path("run/report.html"), "generators")
-    check_accessible(visit, Path("run/report.html"))
+    check_page(visit, Path("run/report.html"), "generators")
     assert ("generate", headline(run)) in {(entry.kind, entry.answer) for entry in metal.ls(".")}
 
 

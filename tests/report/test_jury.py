@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import metal
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page
 
 
 def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
@@ -36,5 +36,4 @@ def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
     assert "On overall in Hindi its 3 members are worth" in html
     assert "no output that the jury and people rated (overall, Swahili)" in html
     check_names_are_text(html)
-    check_quiet(visit, folder / "report.html", "overview", "figures", "methods")
-    check_accessible(visit, folder / "report.html")
+    check_page(visit, folder / "report.html", "overview", "figures", "methods")

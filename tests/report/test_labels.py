@@ -17,7 +17,7 @@ from metal.errors import DataError, UnknownName, UsageError
 from metal.planning.labels import Pilot
 from metal.stats.significance import t_quantile
 from tests import DEMO
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page
 
 
 def rated(
@@ -77,8 +77,7 @@ def test_the_plan_holds(tmp_path: Path, visit: Visiting) -> None:
     assert "labels beside" in (folder / "report.html").read_text(encoding="utf-8")
     assert metal.open_run(folder).tables["labels"].equals(made.tables["labels"])
     check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
-    check_quiet(visit, folder / "report.html", "overview", "methods")
-    check_accessible(visit, folder / "report.html")
+    check_page(visit, folder / "report.html", "overview", "methods")
 
 
 def test_a_judge_that_does_not_pay() -> None:

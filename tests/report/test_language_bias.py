@@ -15,7 +15,7 @@ import metal
 from metal.cli import metal as command_line
 from metal.errors import UsageError
 from metal.show.pages import headline
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page
 
 
 def parallel(lean: int, hostile: str = "") -> metal.Dataset:
@@ -45,8 +45,7 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     assert "At a glance" in html
     assert re.search(r'class="[^"]*q2"', html)  # 0.67 of 4
     check_names_are_text(html)
-    check_quiet(visit, folder / "report.html", "overview", "figures", "methods")
-    check_accessible(visit, folder / "report.html")
+    check_page(visit, folder / "report.html", "overview", "figures", "methods")
 
 
 def test_lenient_is_towards_the_better_end() -> None:

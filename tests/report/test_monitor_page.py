@@ -18,7 +18,7 @@ from metal.show.monitor.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal
-from tests.report.checks import Visiting, check_accessible, check_quiet
+from tests.report.checks import Visiting, check_page
 
 ATTACK = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1">'
 NOISY = f"mturk:{ATTACK} =1+1"
@@ -92,8 +92,7 @@ def test_nothing_hostile_is_markup(run: Path) -> None:
 
 
 def test_nothing_runs_and_nothing_is_loaded(run: Path, visit: Visiting) -> None:
-    check_quiet(visit, run / "report.html", "tests")
-    check_accessible(visit, run / "report.html")
+    check_page(visit, run / "report.html", "tests")
     assert ATTACK in visit(run / "report.html").page.locator("#tests").inner_text()
 
 

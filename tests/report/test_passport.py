@@ -20,7 +20,7 @@ from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError
 from metal.runs.passport import ALONE, BESIDE, IssuedPassport, check, digest, read_passport
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page
 from tests.report.test_remarks import FEW, Blind, bias
 
 DEMO, GOOD = bundled("datasets/demo"), "constructed:good"
@@ -256,8 +256,7 @@ def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: V
     html = page.read_text(encoding="utf-8")
     assert 'until <span class="word">2026-08-28.</span>' in html
     check_names_are_text(html)
-    check_quiet(visit, page, "overview", "figures", "judges", "remarks", "methods")
-    check_accessible(visit, page)
+    check_page(visit, page, "overview", "figures", "judges", "remarks", "methods")
 
 
 def test_the_command_writes_file_and_page(audit: metal.Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,15 @@ from metal.show.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 from tests.planning.studies import BINARY, LIKERT, study
-from tests.report.checks import HOSTILE, Visiting, check_accessible, check_csv, check_names_are_text, check_quiet
+from tests.report.checks import (
+    HOSTILE,
+    Visiting,
+    check_accessible,
+    check_csv,
+    check_names_are_text,
+    check_page,
+    check_quiet,
+)
 
 
 def written(made: Dataset, folder: Path, **given: Any) -> Path:
@@ -156,8 +164,7 @@ def test_many_generators_and_languages_stay_small(run: LeaderboardRun) -> None:
 
 
 def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Visiting) -> None:
-    check_quiet(visit, run_folder / "report.html")
-    check_accessible(visit, run_folder / "report.html")
+    check_page(visit, run_folder / "report.html")
 
 
 def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:

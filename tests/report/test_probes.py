@@ -22,7 +22,7 @@ from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
 from metal.show.pages import screen
 from metal.show.probe.page import answer
 from metal.show.view import TableView
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page
 
 TEXTS = {
     "en": "The minister of health met {} people in the town of Kisumu on day {} and promised new clinics soon.",
@@ -79,8 +79,7 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     pd.testing.assert_frame_equal(metal.open_run(folder).tables["probes"], table)
     html = (folder / "report.html").read_text(encoding="utf-8")
     assert "fake:blind?language=yo is blind in Yoruba, to " in html
-    check_quiet(visit, tmp_path / folder / "report.html", "overview", "figures", "methods")
-    check_accessible(visit, tmp_path / folder / "report.html")
+    check_page(visit, tmp_path / folder / "report.html", "overview", "figures", "methods")
 
 
 def test_the_battery_by_language() -> None:

@@ -15,7 +15,7 @@ from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
 from metal.selecting.selecting import SelectSettings, confidence_of
 from metal.stats.bootstrap import SourceBootstrap
-from tests.report.checks import Visiting, check_accessible, check_names_are_text, check_quiet
+from tests.report.checks import Visiting, check_names_are_text, check_page
 
 WORDS = {"levels": {"*": "1=first,2=second"}, "measures": "nominal"}
 
@@ -83,8 +83,7 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     folder = made.save(tmp_path / "run")
     assert metal.open_run(folder).tables["selection"].equals(made.tables["selection"])
     check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
-    check_quiet(visit, folder / "report.html", "overview", "calibration", "methods")
-    check_accessible(visit, folder / "report.html")
+    check_page(visit, folder / "report.html", "overview", "calibration", "methods")
     phone = visit(folder / "report.html", viewport={"width": 390, "height": 844}).page
     cells = phone.locator("#overview td").all()
     named = [cell.evaluate("cell => getComputedStyle(cell, '::before').content") for cell in cells]

@@ -26,9 +26,9 @@ from tests.report.board.boards import dataset, written
 from tests.report.checks import (
     HOSTILE,
     Visiting,
-    check_accessible,
     check_csv,
     check_names_are_text,
+    check_page,
     check_quiet,
     unpacked,
 )
@@ -108,8 +108,7 @@ def test_hostile_names_are_text(hostile_board: Path, visit: Visiting) -> None:
 
 def test_opens_quietly_and_fits(rich_board: Path, visit: Visiting) -> None:
     sections = ("overview", "raters", "maps", "generators", "ensemble", "overrating", "history", "methods")
-    check_quiet(visit, rich_board / "report.html", *sections)
-    check_accessible(visit, rich_board / "report.html")
+    check_page(visit, rich_board / "report.html", *sections)
 
 
 def test_a_bare_board_is_a_whole_page(bare_board: Path, visit: Visiting) -> None:
