@@ -7,9 +7,12 @@ import subprocess
 import sys
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,16 +31,28 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(wheel: Path, environment: Path) -> Path:
-    """An empty environment with nothing but the wheel and what it asks for; its python."""
+    """An empty environment with nothing but the wheel and what it asks for, of what is installed here; its python."""
+    venv.create(environment)
     python = environment / "bin" / "python"
     uv = shutil.which("uv")
-    if uv:
-        run(uv, "venv", "--quiet", "--python", sys.executable, environment, cwd=environment.parent)
-        run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=environment.parent)
-    else:
-        venv.create(environment)
-        pip = (sys.executable, "-m", "pip", "--python", python)
-        run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=environment.parent)  # as uv does
+    pip = (
+        (uv, "pip", "install", "--python", python)
+        if uv
+        else (sys.executable, "-m", "pip", "--python", python, "install")
+    )
+    run(*pip, "--quiet", "--no-deps", wheel, cwd=environment.parent)
+    (site,) = environment.glob("lib/*/site-packages")
+    needed: dict[str, metadata.Distribution] = {}
+    asked_for = list(metadata.distributions(name="metal-eval", path=[str(site)]))
+    while asked_for:
+        for requirement in map(Requirement, asked_for.pop().requires or ()):
+            name, marker = canonicalize_name(requirement.name), requirement.marker
+            if name not in needed and (marker is None or marker.evaluate({"extra": ""})):
+                needed[name] = metadata.distribution(name)
+                asked_for.append(needed[name])
+    for package in needed.values():
+        for top in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
+            (site / top).symlink_to(package.locate_file(top))
     return python
 
 

@@ -29,6 +29,7 @@ from tests.llm_server import LlmServer
 
 QUICK = ("--bootstrap", "100", "-v")
 NOISY = ["en-2", "sw-1"]
+ASKED = {name: METAL[name] for name in ("task_quality", "problematic_content", "hallucinations")}
 
 
 def always_worst(rater: str, output: str, criterion: str) -> int:
@@ -38,7 +39,7 @@ def always_worst(rater: str, output: str, criterion: str) -> int:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examined") / "sim"
-    return examined(folder, {"en-2": always_worst, "sw-1": always_best}, count=12)
+    return examined(folder, {"en-2": always_worst, "sw-1": always_best}, count=12, criteria=ASKED.values())
 
 
 @pytest.fixture
@@ -61,11 +62,11 @@ def test_who_is_noisy_is_said_with_the_reason(sim: Commands, capsys: pytest.Capt
     assert max(len(line) for line in shown.splitlines() if not line.startswith("Signature")) <= 80
     said = " ".join(shown.split())
     assert "Test questions (rate-learned-2)" in said
-    assert re.search(r"en-2 0 of 30 \d+ of 12 0\.0\d >0\.999 noisy native \[", said)
-    assert re.search(r"sw-1 30 of 30 0 of 12 0\.0\d >0\.999 noisy native \[", said)
+    assert re.search(r"en-2 0 of 18 \d+ of 12 0\.0\d >0\.999 noisy native \[", said)
+    assert re.search(r"sw-1 18 of 18 0 of 12 0\.0\d >0\.999 noisy native \[", said)
     assert "sw-1 is noisy: negative questions on task_quality (Swahili): 0 of 6 right, P above 0.999; negative" in said
     assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
-    assert "--exclude-noisy would drop 240 ratings; nothing is removed from the dataset." in said
+    assert "--exclude-noisy would drop 144 ratings; nothing is removed from the dataset." in said
     assert "|tests:" in shown
 
 
@@ -82,14 +83,14 @@ def test_json_and_run_folder_say_the_same(sim: Commands) -> None:
     assert [row["rater"] for row in whole["raters"]] == list(table(run, "raters")["rater"])
     assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
     assert {row["rater"] for row in whole["exclusions"]} == set(NOISY)
-    assert sum(row["ratings"] for row in whole["exclusions"]) == 240
+    assert sum(row["ratings"] for row in whole["exclusions"]) == 144
     rounds = table(run, "rounds")
     assert rounds.groupby("round")["rater"].agg(list).to_dict() == {
         1: ["en-1"],
         2: [f"{language}-{number}" for language in ("en", "sw") for number in (1, 2, 3)],
     }
     after = rounds[(rounds["round"] == 2) & (rounds["rater"] == "sw-1")].iloc[0]
-    assert (after["positive_right"], after["positive_asked"], after["negative_right"]) == (30, 30, 0)
+    assert (after["positive_right"], after["positive_asked"], after["negative_right"]) == (18, 18, 0)
     agreement = table(run, "agreement")
     left = agreement[agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
     everybody = agreement[~agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
@@ -97,7 +98,7 @@ def test_json_and_run_folder_say_the_same(sim: Commands) -> None:
     read = MonitorRun.read(run)
     assert sorted(read.noisy) == NOISY
     assert set(read.standing_out) >= {"en-2"}
-    assert set(METAL) == set(read.criteria)
+    assert set(ASKED) == set(read.criteria)
     (run / "tables/workers.parquet").unlink()
     assert "workers" in sim.refused("report", "run")
 
@@ -163,7 +164,7 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     said = "\n".join(whole["warnings"])
     assert "1 outputs of the dataset show what a test question shows, the first 'leak'" in said
     assert "1 of 6 people answered no test question: en-3" in said
-    assert "en-1 left 42 test answers open; they count neither way" in said
+    assert "en-1 left 30 test answers open; they count neither way" in said
     assert (sim.folder / "run/warnings.txt").read_text().splitlines() == whole["warnings"]
     shown = sim("monitor", "sim", *QUICK, "--out", "again")
     assert "nan" not in shown
@@ -189,7 +190,7 @@ def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Comman
 
 
 def test_one_person_only(commands: Commands) -> None:
-    save(Path("sim"), count=6, languages=("en",))
+    save(Path("sim"), count=6, languages=("en",), criteria=ASKED.values())
     commands("annotate", "export", "sim", "--to", "csv", "--out", "out", "--raters", "1", "--test-questions=50%+50%")
     commands("annotate", "import", "sim", *fill_csv(Path("sim"), Path("out"), careful))
     said = commands("monitor", "sim", *QUICK)
@@ -216,12 +217,12 @@ def test_an_audit_without_them_is_an_audit_of_a_dataset_without_them(judged: Com
     assert "|without:noisy@rate-learned-2" in whole["signature"]
     lines = [line for line in whole["warnings"] if "is excluded as noisy" in line]
     assert [line.partition(" ")[0] for line in lines] == NOISY
-    assert all("120 ratings dropped" in line for line in lines)
+    assert all("72 ratings dropped" in line for line in lines)
     run = judged.folder / "run"
     assert [line for line in (run / "warnings.txt").read_text().splitlines() if "excluded as noisy" in line] == lines
     rows = list(csv.DictReader((run / "tables/exclusions.csv").read_text(encoding="utf-8").splitlines()))
     assert {(row["rater"], row["language"]) for row in rows} == {("en-2", "en"), ("sw-1", "sw")}
-    assert sum(int(row["ratings"]) for row in rows) == 240
+    assert sum(int(row["ratings"]) for row in rows) == 144
     assert all("questions on" in row["why"] for row in rows)
 
     dataset = load_dataset(judged.folder / "sim")
@@ -253,7 +254,7 @@ def test_a_board_without_them(judged: Commands) -> None:
     whole = judged.json("billboard", "sim", "judges", *quick, "--exclude-noisy", "--out", "two")
     assert "without:noisy@rate-learned-2" in whole["signature"]
     assert [line.partition(" ")[0] for line in whole["warnings"] if "is excluded as noisy" in line] == NOISY
-    assert sum(row["ratings"] for row in whole["exclusions"]) == 240
+    assert sum(row["ratings"] for row in whole["exclusions"]) == 144
     assert (judged.folder / "two/tables/exclusions.csv").is_file()
     again = judged.json("billboard", "sim", "judges", *quick, "--out", "three")
     assert again | {"run": ""} == first | {"run": ""}
@@ -282,7 +283,7 @@ def test_a_submission_is_ranked_without_them_where_the_board_is(sim: Commands, m
 
 def test_where_everybody_fails_nobody_is_left_out(commands: Commands) -> None:
     people = {f"en-{number}": always_best for number in (1, 2, 3)}
-    examined(Path("sim"), people, count=12, languages=("en",))
+    examined(Path("sim"), people, count=12, languages=("en",), criteria=ASKED.values())
     shown = commands("monitor", "sim", *QUICK)
     assert "3 of 3 people fail negative questions on hallucinations (English), so that nobody is called noisy" in shown
     assert "is noisy" not in shown
@@ -346,7 +347,7 @@ def test_baselines_are_examined_too_and_rate_as_without(sim: Commands) -> None:
     pd.testing.assert_frame_equal(one, other)
     answers = read_answers(sim.folder / "asked")
     assert set(answers["rater"]) <= {"majority", "random", "lexical"}
-    assert len(answers) == 3 * 5 * 24
+    assert len(answers) == 3 * len(ASKED) * 24
     both = sim.json("monitor", "sim", "asked", *QUICK, "--out", "both")
     assert {"majority", "random"} <= {row["rater"] for row in both["raters"] if row["noisy"]}
     alone = sim.json("monitor", "sim", *QUICK, "--out", "alone")

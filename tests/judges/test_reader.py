@@ -854,7 +854,7 @@ def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
         assert math.isfinite(result.score)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300)
 @given(NOISY, st.sampled_from(SCALES), st.sampled_from([None, {}, LETTERS, {"a": 1.0, "Z": 99.0}]))
 def test_any_text_gives_a_verdict_on_the_scale_or_a_reason(
     text: str, scale: Scale, letters: dict[str, float] | None
@@ -862,7 +862,7 @@ def test_any_text_gives_a_verdict_on_the_scale_or_a_reason(
     check(text, scale, letters)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150)
 @given(JSON, st.text(max_size=5), st.sampled_from(SCALES), st.sampled_from([None, LETTERS]))
 def test_any_json_gives_a_verdict_on_the_scale_or_a_reason(
     value: object, around: str, scale: Scale, letters: dict[str, float] | None
@@ -872,7 +872,6 @@ def test_any_json_gives_a_verdict_on_the_scale_or_a_reason(
         check(text, scale, letters)
 
 
-@settings(deadline=None)
 @given(st.sampled_from((0, 1, 2)), st.text(), st.text(alphabet="abc .,;\n€é字", max_size=40))
 def test_a_planted_object_is_found(score: int, justification: str, around: str) -> None:
     planted = json.dumps({"score": score, "justification": justification})
@@ -886,14 +885,12 @@ def test_a_planted_object_is_found(score: int, justification: str, around: str) 
         assert (result.score, result.justification, result.wavering) == (score, justification.strip(), False)
 
 
-@settings(deadline=None)
 @given(st.sampled_from((1, 2, 3, 4, 5)), st.text(alphabet="bcd ,;\n€é字", max_size=60))
 def test_a_planted_line_is_found(score: int, around: str) -> None:
     result = read_reply(f"{around}.\nScore: {score}\n{around}", FIVE)
     assert (result.score, result.wavering) == (score, False)
 
 
-@settings(deadline=None)
 @given(st.sampled_from((0, 1, 2)) | st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
     allowed = answer_schema(QUALITY)["properties"]["score"]["enum"]
@@ -1001,11 +998,11 @@ def read_all(rows: list[dict[str, str]], scale: Scale) -> list[ReplyVerdict]:
 @pytest.mark.reference
 def test_nearly_every_real_reply_has_a_verdict(real: list[dict[str, str]]) -> None:
     assert len(real) == 29_112
-    result = read_all(real, BETWEEN)
+    result = read_all(real[::3], BETWEEN)
     assert sum(verdict.score is not None for verdict in result) / len(result) >= 0.995
     assert sum(verdict.wavering for verdict in result) / len(result) < 0.002
     # On whole numbers only, what is lost are the halves, and each says so.
-    entire = read_all(real[::4], FIVE)
+    entire = read_all(real[::12], FIVE)
     assert {verdict.reason for verdict in entire} == {"", OFF_SCALE}
     for between, five in zip(result[::4], entire, strict=True):
         assert between.score is not None
