@@ -15,6 +15,8 @@ import pytest
 import metal
 from metal.errors import DataError, UnknownName, UsageError
 from metal.planning.labels import Pilot
+from metal.show.labels.answer import headline
+from metal.show.labels.page import answer
 from metal.stats.significance import t_quantile
 from tests import DEMO
 from tests.report.checks import Visiting, check_names_are_text, check_page
@@ -99,6 +101,15 @@ def test_a_budget_goes_where_labels_vary_most() -> None:
     assert table.loc["en", "labels"] == pytest.approx(3 * table.loc["hi", "labels"], rel=0.15)
     assert 95 < table["usd"].sum() <= 100
     assert (table["sources"] > table["labels"]).all()
+
+
+def test_languages_that_cannot_be_planned_are_counted() -> None:
+    frame = rated(languages=("en", "hi", "ta"), rho=0.9)
+    calm = frame["language"] != "en"
+    frame.loc[calm, "score"] = 50 + (frame.loc[calm, "score"] - 50) / 3
+    plan = metal.design_labels(read(frame), half_width=0.007)
+    assert headline(plan).startswith("Means on overall in 2 of 3 languages within 0.007 of the scale take ")
+    assert any(note.endswith("there are 300 sources (English)") for note in answer(plan).notes)
 
 
 def test_what_cannot_be_planned_says_why() -> None:

@@ -32,7 +32,9 @@ def headline(run: LabelsRun) -> str:
     if not rows:
         return f"Nothing could be planned: {commonest_reason(run.records('labels'))}."
     criterion, judge = rows[0]["criterion"], within(rows[0]["judge"])
-    where = f"on {criterion_in_words(run, criterion)} in {plural(len(rows), 'language')}"
+    every = len({row["language"] for row in run.records("labels")})
+    places = plural(every, "language") if len(rows) == every else f"{len(rows)} of {every} languages"
+    where = f"on {criterion_in_words(run, criterion)} in {places}"
     if len(rows) == 1:
         where = f"on {criterion_in_words(run, criterion)} in {language_name(rows[0]['language'])}"
     labels, alone = (sum(int(row[name]) for row in rows) for name in ("labels", "labels_alone"))
@@ -40,7 +42,7 @@ def headline(run: LabelsRun) -> str:
         widest = share(max(row["half_width"] for row in rows))
         aim = f"{rounded(run.manifest['settings']['budget'])} dollars give means {where} within {widest}: "
     else:
-        aim = f"Means {where} within {figure(run.manifest['settings']['half_width'])} of the scale take "
+        aim = f"Means {where} within {run.manifest['settings']['half_width']:g} of the scale take "
     if not any(row["pays"] for row in rows):
         return f"{aim}{count(labels)} labels at random; {judge} does not pay."
     return f"{aim}{count(labels)} labels beside {judge}, {count(alone)} without it."

@@ -15,7 +15,7 @@ EXPLAINED = "95% intervals of means, as shares of the scale; the correlation at 
 def answer(run: LabelsRun) -> TableView:
     """The one table."""
     rows = run.records("labels")
-    notes = (EXPLAINED, *reasons(run, "labels", rows, "judge"))
+    notes = (EXPLAINED, *reasons(run, "labels", rows, "language"))
     without = [] if "pay" in run.manifest["settings"].get("prices", {}) else ["usd"]
     alone = [head for head in ("criterion", "judge") if len({row[head] for row in rows}) == 1]  # the headline names it
     options: dict[str, Any] = {"without": (*without, *alone), "heads": 3 - len(alone), "notes": notes}
