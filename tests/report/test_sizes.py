@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def test_five_languages_are_seen_at_once(pages: Pages, visit: Visiting) -> None:
     assert phone.locator("table.answers").bounding_box()["y"] <= 300
     last = phone.locator("a.v strong").last.bounding_box()
     assert last["y"] + last["height"] <= 1000
+
+
+def test_many_languages_of_one_criterion_stand_in_columns(pages: Pages, visit: Visiting) -> None:
+    page = visit(pages[30, 2], folded=True, viewport={"width": 1400, "height": 900}).page
+    alone = (
+        "for (const row of document.querySelectorAll('table.answers tr')) while (row.cells[2]) row.cells[2].remove()"
+    )
+    page.evaluate(alone)
+    boxes = [cell.bounding_box() for cell in page.locator("table.answers").first.locator("a.v").all()]
+    assert len({box["x"] for box in boxes}) == 3
+    assert all(below["y"] >= box["y"] + box["height"] for box, below in pairwise(boxes[:10]))
+    assert max(box["y"] + box["height"] for box in boxes) <= 900
 
 
 def test_many_languages_stand_in_rows(pages: Pages, visit: Visiting) -> None:

@@ -244,7 +244,7 @@ def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, r
         ),
         (
             {"j": [AS_GOOD] + [UNDECIDED] * 3, "k": [AS_GOOD] + [UNDECIDED] * 3},
-            "2 of 2 judges are as good as a person somewhere, none in more than 1 case.",
+            "Both judges are as good as a person somewhere, none in more than 1 case.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},

@@ -116,7 +116,9 @@ def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> st
         return f"Of {len(judges)} judges only {name} is shown to be as good as a person: {cases}."
     rivals = [judge for judge, number in wins.items() if number == most]
     if len(rivals) > 1:
-        several = f"{len(wins)} of {len(judges)} judges are as good as a person somewhere"
+        every = "Both" if len(judges) == 2 else f"All {len(judges)}"
+        who = every if len(wins) == len(judges) else f"{len(wins)} of {len(judges)}"
+        several = f"{who} judges are as good as a person somewhere"
         return f"{several}, none in more than {plural(most, 'case')}."
     return f"{name} is as good as a person {share}, more often than any other of the {len(judges)} judges."
 
@@ -155,8 +157,9 @@ def lead(run: AuditRun) -> str:
         UNDECIDED: "nothing can be said yet",
     }
     parts = [f"in {counts[verdict]:,} {says[verdict]}" for verdict in VERDICTS if counts[verdict]]
-    parts[0] = f"of {len(cells):,} cases, {parts[0]}"
-    words = "; ".join(parts)
+    words = f"of {len(cells):,} cases, {'; '.join(parts)}"
+    if len(parts) == 1:
+        words = f"in all {len(cells):,} cases {says[cells[0]['verdict']]}"
     chance = min(counts[AS_GOOD], math.ceil(ERROR * len(cells)))
     luck = f" At most about {chance} of those as good may be so by chance." if chance else ""
     most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
