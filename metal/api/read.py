@@ -193,9 +193,10 @@ def read(
             counted_from=draft.counted_from,
         )
         report += tuple(map(note, merged.lines()))
-    origin = Path(data) if isinstance(data, str | os.PathLike) and base is None else None
-    dataset = replace(dataset, report=report)
-    return replace(_with_texts(dataset, texts), origin=origin)
+    origin = None  # of what takes an option to be read, which no command reads by its path alone
+    if isinstance(data, str | os.PathLike) and not options and base is None and not texts:
+        origin = Path(data) if format in ("", _format_of(Path(data))) else None
+    return replace(_with_texts(replace(dataset, report=report), texts), origin=origin)
 
 
 def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:

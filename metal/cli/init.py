@@ -32,7 +32,8 @@ def _ratings() -> list[Words]:
 
 def _judge() -> list[Words]:
     datasets = [entry.path for entry in metal.ls() if entry.kind == "dataset"]
-    data = _ask("Dataset that people have rated", default=datasets[0] if len(datasets) == 1 else None)
+    default = datasets[0] if len(datasets) == 1 else None
+    data = _ask("Dataset that people have rated", default=default, type=click.Path(exists=True))
     model = _ask("Judge, as PROVIDER:MODEL (`metal judges list` shows them)", default="openai:gpt-4o-mini")
     run = str(Path("runs") / f"{Path(data).resolve().name}-judges")
     return [["judge", data, "--judge", model, "--out", run], ["audit", data, run]]
@@ -50,7 +51,7 @@ def _dataset() -> list[Words]:
 HAVE = {
     "ratings": ("people and judges have rated: read the table and audit it", _ratings),
     "judge": ("people have rated: let a judge rate the same, and audit it", _judge),
-    "dataset": ("nothing is rated yet: choose passages, have summaries written, hand them to people", _dataset),
+    "dataset": ("nothing is rated yet: choose passages, have summaries written and rated", _dataset),
 }
 
 
@@ -66,7 +67,7 @@ def init(yes: bool) -> None:
     commands = ask()
     for words in commands:
         console.say(shlex.join(["metal", *words]), wrap=False)
-    if not (yes or _ask("Run them", type=bool, default=True)):
+    if not (yes or _ask("Run them", type=bool, default="yes")):
         return
     root = click.get_current_context().find_root().command
     for words in commands:

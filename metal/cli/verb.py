@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -98,9 +99,10 @@ class Verb(click.Command):
         text, root = self.help or "", ctx.find_root().command
         paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split("\n\n")
         examples = [paragraphs.pop()] if paragraphs[-1].startswith("\b\nExample") else []
-        if examples and _ALL not in ctx.meta:
-            commands = re.split(r"\n(?=  metal )", examples[0])
-            examples = ["\n".join(commands[: 1 + MOST_EXAMPLES])]
+        if examples:
+            heading, *commands = re.split(r"\n(?=  metal )", examples[0])
+            shown = commands if _ALL in ctx.meta else commands[:MOST_EXAMPLES]
+            examples = ["\n".join([heading, *(_continued(line, formatter.width) for line in shown)])]
         while True:
             draft = ctx.make_formatter()
             self.help = "\n\n".join([*paragraphs, *examples])
@@ -122,6 +124,20 @@ class Verb(click.Command):
         for title in [name for name, records in groups.items() if records][: None if _ALL in ctx.meta else 1]:
             with formatter.section(title):
                 formatter.write_dl(groups[title])
+
+
+def _continued(line: str, width: int) -> str:
+    """An example's command line, continued on the next where it is too long: only before an option or a pipe."""
+    whole = re.sub(r" (?!-|\| )", "\0", line.strip())
+    parts = textwrap.wrap(
+        whole,
+        width - 4,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return " \\\n".join(parts).replace("\0", " ")
 
 
 def verb(

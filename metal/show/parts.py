@@ -247,18 +247,25 @@ def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
         yield Paragraph(f"warning{more}: {run.warnings[0]}", cut=True)
 
 
+def data_of(run: Run) -> str:
+    """The run's data as commands name them: DATASET where they lie in memory only, or no path alone reads them so."""
+    path = str(run.data.get("path", "DATASET"))
+    return "DATASET" if "data" in run.data and path == run.data["name"] else path
+
+
 def go_on(run: Run, verb: str) -> str:
     """The command of a verb on the same data, with the same runs of judges and the same people."""
-    given = [str(run.data.get("path", "DATASET")), *map(str, run.data.get("more", ()))]
+    given = [data_of(run), *map(str, run.data.get("more", ()))]
     given += ["--reference", str(run.settings["reference"])] if run.settings.get("reference") else []
     return f"metal {verb} {shlex.join(given)}"
 
 
 def to_hand_out(run: Run, more: str = "") -> str:
     """The command that hands outputs out to people; a table or release becomes a dataset first. more: options."""
-    path = str(run.data.get("path", "DATASET"))
-    folder = shlex.quote(f"datasets/{PurePath(path).name.partition('.')[0]}" if "data" in run.data else path)
-    first = f"metal import {shlex.quote(path)} --out {folder} && " if "data" in run.data else ""
+    path = data_of(run)
+    read = "data" in run.data and path != "DATASET"
+    folder = shlex.quote(f"datasets/{PurePath(path).name.partition('.')[0]}" if read else path)
+    first = f"metal import {shlex.quote(path)} --out {folder} && " if read else ""
     return f"{first}metal annotate export {folder} --to html{more}"
 
 

@@ -27,6 +27,12 @@ def test_a_judge_is_run_only_after_a_yes(metal: Metal) -> None:
     assert (metal.cwd / "runs" / DEMO.name / "report.html").is_file()
 
 
+def test_a_dataset_that_is_not_there_is_asked_for_again(metal: Metal) -> None:
+    done = metal("init", typed=f"judge\nnowhere\n{DEMO}\nmajority\nn\n")
+    assert "'nowhere' does not exist" in done.out + done.err
+    assert f"metal audit {DEMO} runs/{DEMO.name}-judges" in done.out
+
+
 def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> None:
     done = metal("init", typed="dataset\nxlsum\nsw\nopenai:gpt-4o\nnews\nn\n")
     assert "metal sample --source xlsum --languages sw --out datasets/news\n" in done.out

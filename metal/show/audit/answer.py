@@ -17,7 +17,7 @@ from metal.data.text import figure, interval, known, listed, percent, plural, pr
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.audit.verdicts import merit
-from metal.show.parts import criterion_in_words, go_on, kept
+from metal.show.parts import criterion_in_words, data_of, go_on, kept
 from metal.show.view import Remark
 
 ERROR = 0.05  # of a verdict *as good as a person*
@@ -289,7 +289,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         return Remark(
             title,
             "Let a judge rate the same outputs:",
-            f"metal judge {shlex.quote(str(run.data['path']))} --judge MODEL",
+            f"metal judge {shlex.quote(data_of(run))} --judge MODEL",
         )
     undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
     if all(NOTHING in cell["reason"] for cell in cells):

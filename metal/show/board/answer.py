@@ -13,7 +13,7 @@ from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
 from metal.show.board.raters import one_person
 from metal.show.board.words import ahead, best_generators, best_single, pearson, people_in_words
-from metal.show.parts import go_on, main_place, to_hand_out
+from metal.show.parts import data_of, go_on, main_place, to_hand_out
 from metal.show.view import Remark
 
 MOST_NAMED = 3
@@ -83,7 +83,7 @@ def cards(run: BoardRun) -> Iterator[Remark]:
         yield Remark(
             "What to do next",
             "Let an LLM judge join the board:",
-            f"metal judge {shlex.quote(str(run.data['path']))} --judge MODEL",
+            f"metal judge {shlex.quote(data_of(run))} --judge MODEL",
         )
 
 

@@ -9,7 +9,7 @@ from metal.data.languages import language_name
 from metal.data.text import count, figure, known, plural, rounded, share, within
 from metal.runs.columns import Row
 from metal.runs.labels_run import LabelsRun
-from metal.show.parts import commonest_reason, criterion_in_words, judges_by_language
+from metal.show.parts import commonest_reason, criterion_in_words, data_of, judges_by_language
 from metal.show.view import Remark
 
 
@@ -62,7 +62,7 @@ def cards(run: LabelsRun) -> Iterator[Remark]:
             f"{figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1 / (1 - rho²)."
         )
         yield Remark("The most that it can save", words)
-        data = shlex.quote(str(run.data.get("path", "DATASET")))
+        data = shlex.quote(data_of(run))
         most = max(int(row["labels"]) for row in rows)
         yield Remark("What to do next", "Draw the sources:", f"metal sample labels {data} --labels {most}")
 
