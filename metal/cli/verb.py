@@ -128,9 +128,9 @@ class Verb(click.Command):
 
 def _continued(line: str, width: int) -> str:
     """An example's command line, continued on the next where it is too long: only before an option or a pipe."""
-    whole = re.sub(r" (?!-|\| )", "\0", line.strip())
+    unbroken = re.sub(r" (?!-|\| )", "\0", line.strip())
     parts = textwrap.wrap(
-        whole,
+        unbroken,
         width - 4,
         initial_indent="  ",
         subsequent_indent="      ",
