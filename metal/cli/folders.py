@@ -33,9 +33,9 @@ def ls(folder: Path | None, as_json: bool) -> None:
     for entry in listed:
         size = [] if entry.languages is None else [plural(len(entry.languages), "language")]
         size += [plural(number, *NOUNS[kind]) for kind, number in (entry.raters or {}).items()]
-        console.say(f"{entry.path:<{width}}  {entry.kind:<11} {entry.date}  {', '.join(size)}", wrap=False)
-        if entry.answer:
-            console.say(f"  {entry.answer}")
+        console.say(f"{entry.path:<{width}}  {entry.kind:<13}  {entry.date}", wrap=False)
+        if about := ": ".join(filter(None, [", ".join(size), entry.answer])):
+            console.say(f"  {about}")
     if not listed:
         console.say("No datasets and no runs here. Begin with: metal init")
 

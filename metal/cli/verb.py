@@ -102,7 +102,8 @@ class Verb(click.Command):
         if examples:
             heading, *commands = re.split(r"\n(?=  metal )", examples[0])
             shown = commands if _ALL in ctx.meta else commands[:MOST_EXAMPLES]
-            examples = ["\n".join([heading, *(_continued(line, formatter.width) for line in shown)])]
+            lines = "\n".join([heading, *shown]).split("\n")
+            examples = ["\n".join(_continued(line, formatter.width - 2) for line in lines)]  # click moves them in by 2
         while True:
             draft = ctx.make_formatter()
             self.help = "\n\n".join([*paragraphs, *examples])
@@ -127,17 +128,12 @@ class Verb(click.Command):
 
 
 def _continued(line: str, width: int) -> str:
-    """An example's command line, continued on the next where it is too long: only before an option or a pipe."""
+    """An example's line, continued on the next where it is too long: only before an option or a pipe."""
+    if len(line) <= width:
+        return line
     unbroken = re.sub(r" (?!-|\| )", "\0", line.strip())
-    parts = textwrap.wrap(
-        unbroken,
-        width - 4,
-        initial_indent="  ",
-        subsequent_indent="      ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return " \\\n".join(parts).replace("\0", " ")
+    parts = textwrap.wrap(unbroken, width - 6, break_long_words=False, break_on_hyphens=False)
+    return "  " + " \\\n      ".join(parts).replace("\0", " ")
 
 
 def verb(

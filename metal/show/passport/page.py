@@ -16,7 +16,7 @@ from metal.show.view import Cell, Section, TableView
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
-    "Alone: as good as a person. Beside people: informative, with scores corrected by people. Below: what it keeps of "
+    "Alone: as good as a person. Beside people: informative, with scores corrected by people. %: what it keeps of "
     "what a person knows; where that is not above 0, only corrected scores are of use; 90% intervals."
 )
 
@@ -52,7 +52,7 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     (row,) = rows
     if row["use"] not in (ALONE, BESIDE):
         return Cell(row["use"])
-    keeps = f"keeps {kept(row['share_kept'])}"
+    keeps = kept(row["share_kept"])
     if ends:
         keeps = f"{keeps} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
