@@ -227,6 +227,8 @@ def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, r
     assert "no judge took part" in page(alone)
     few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
     assert headline(few).startswith("Whether j can be trusted is still undecided")
+    of = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}
+    assert lead(report_on(make_dataset({"en": of, "hi": of}, name="two"))) == "In all 2 cases nothing can be said yet."
 
 
 @pytest.mark.parametrize(
