@@ -16,7 +16,7 @@ from metal.data.languages import language_name, sides
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
 from metal.data.records import COMPARED, SWAPPED, Criterion, Output, Rating
-from metal.data.text import listed
+from metal.data.text import listed, plural
 from metal.errors import UsageError, check_known
 from metal.genie.gold_questions import with_questions
 from metal.genie.store import draw_questions, read_questions, write_tests
@@ -109,10 +109,10 @@ class JudgeJob(Job):
         plan = self.plan
         prompts = ", ".join(filter(None, (prompt.name for prompt in plan.prompts)))
         times = f", {plan.repeat} times" if plan.repeat > 1 else ""
-        outputs = f"{len(plan.outputs) - len(self.questions):,} outputs"
-        if self.questions:
-            outputs += f" and {len(self.questions):,} test questions"
-        return f"{outputs}, {len(plan.criteria)} criteria{prompts and f', prompts {prompts}'}{times}"
+        tests = f" and {len(self.questions):,} test questions" if self.questions else ""
+        outputs = f"{plural(len(plan.outputs) - len(self.questions), 'output')}{tests}"
+        criteria = plural(len(plan.criteria), "criterion", "criteria")
+        return f"{outputs}, {criteria}{prompts and f', prompts {prompts}'}{times}"
 
     def digests(self) -> dict[str, str]:
         prompts, criteria = self.plan.prompts, self.plan.criteria
