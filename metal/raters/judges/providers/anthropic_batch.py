@@ -11,7 +11,6 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import anthropic
@@ -23,13 +22,11 @@ from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Repl
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import anthropic_messages
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, read_json, retry_after
-from metal.raters.judges.providers.posting import guarded
+from metal.raters.judges.providers.posting import BYTES_A_SECOND, PATIENCE, BatchConnection, id_in, write_lines
 
 LIMITS = BatchLimits(100_000, 250_000_000)  # 256 MB by the documentation
 _PATH = "/v1/messages/batches"
 _PAGE = 100
-_PATIENCE = 120.0  # seconds for an answer
-_BYTES_A_SECOND = 100_000  # of a slow line
 _STATUS = {  # the HTTP status that an error in a result would have had
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -48,19 +45,15 @@ def open_batch_client(model: Model) -> AnthropicBatch:
     return AnthropicBatch(*anthropic_messages.connect(model), model)
 
 
-class AnthropicBatch:
+class AnthropicBatch(BatchConnection):
     """A BatchClient of one model."""
 
     limits = LIMITS
 
     def __init__(self, client: anthropic.AsyncAnthropic, http: httpx2.AsyncClient, model: Model) -> None:
-        self._client, self._http, self._model = client, http, model
-        self._whose = anthropic_messages.whose(model, client)
+        super().__init__(anthropic, client, anthropic_messages.whose(model, client), anthropic_messages.read_failure)
+        self._http, self._model = http, model
         self._begun: set[str] = set()  # by this client
-
-    async def close(self) -> None:
-        """Give back connections."""
-        await self._client.close()
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
         """The line of a request."""
@@ -79,11 +72,8 @@ class AnthropicBatch:
         requests = [json.loads(line) for line in lines]
         for request in requests:
             request["custom_id"] += f"-{token}"
-        async with self._guarded(_PATIENCE + sum(map(len, lines)) / _BYTES_A_SECOND):
-            response = await self._client.post(_PATH, cast_to=httpx2.Response, body={"requests": requests})
-        name = read_json(response.content).get("id")
-        if not isinstance(name, str) or not name:
-            raise CallFailed(calls.SERVER, "a batch was given no id", body=response.text[:1000])
+        seconds = PATIENCE + sum(map(len, lines)) / BYTES_A_SECOND
+        name = id_in(await self._post(_PATH, {"requests": requests}, seconds), "batch")
         self._begun.add(name)
         return name
 
@@ -94,7 +84,7 @@ class AnthropicBatch:
         """
         after, seen, unseen = "", set[str](), 0
         while True:
-            page = await self._get(f"{_PATH}?limit={_PAGE}" + (f"&after_id={quote(after, safe='')}" if after else ""))
+            page = await self._get(_PATH, {"limit": _PAGE} | ({"after_id": after} if after else {}))
             data = page.get("data")
             batches = [as_object(batch) for batch in data] if isinstance(data, list) else []
             for batch in batches:
@@ -123,8 +113,7 @@ class AnthropicBatch:
 
     async def cancel(self, batch: str) -> None:
         """Ask a batch to stop."""
-        async with self._guarded():
-            await self._client.post(f"{_PATH}/{quote(batch, safe='')}/cancel", cast_to=httpx2.Response)
+        await self._post(f"{_PATH}/{quote(batch, safe='')}/cancel")
 
     async def forget(self, uploaded: str) -> None:
         """Nothing: the file is ours."""
@@ -133,14 +122,8 @@ class AnthropicBatch:
         """Write the lines of results. A download that breaks off leaves nothing under `into`."""
         most = 4 * LIMITS.bytes
         with new_file(into) as partial, naming(partial), partial.open("wb") as file:
-            last = b"\n"
-            async with self._guarded(_PATIENCE + most / _BYTES_A_SECOND), self._results(batch) as answer:
-                async for piece in answer.aiter_bytes(1 << 20):
-                    file.write(piece)
-                    calls.check_size(file.tell(), most)
-                    last = piece[-1:] or last
-            if last != b"\n":
-                file.write(b"\n")
+            async with self._guarded(PATIENCE + most / BYTES_A_SECOND), self._results(batch) as answer:
+                await write_lines(answer.aiter_bytes(1 << 20), file, most)
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
         """(key, reply or failure) of a line of results. Raises CallFailed (SERVER) for one that has no key."""
@@ -182,18 +165,3 @@ class AnthropicBatch:
                 wait = retry_after(response.headers)
                 raise anthropic_messages.read_failure(response.status_code, content, self._whose, wait)
             yield response
-
-    async def _get(self, path: str) -> dict[str, Any]:
-        async with self._guarded():
-            response = await self._client.get(path, cast_to=httpx2.Response)
-        return read_json(response.content)
-
-    @asynccontextmanager
-    async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
-        """Whatever goes wrong with a request becomes a CallFailed."""
-        try:
-            async with guarded(anthropic, seconds, "answer", self._client):
-                yield
-        except anthropic.APIStatusError as error:
-            response, wait = error.response, retry_after(error.response.headers)
-            raise anthropic_messages.read_failure(response.status_code, response.content, self._whose, wait) from None

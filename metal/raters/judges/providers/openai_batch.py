@@ -11,8 +11,6 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,16 +24,8 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import openai_like
-from metal.raters.judges.providers.failures import (
-    MOST_BODY,
-    as_object,
-    failure,
-    key_in,
-    one_line,
-    read_json,
-    retry_after,
-)
-from metal.raters.judges.providers.posting import guarded
+from metal.raters.judges.providers.failures import MOST_BODY, as_object, failure, key_in, one_line, read_json
+from metal.raters.judges.providers.posting import BYTES_A_SECOND, PATIENCE, BatchConnection, id_in, write_lines
 
 OURS = "metal"  # what our token is called in a batch's metadata
 MOST_BYTES = 190_000_000  # of a file; like the requests, a margin below what the services' documentation says
@@ -43,8 +33,6 @@ _MOST_RESULTS = 4 * MOST_BYTES
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 OLDEST = 35 * 86_400.0  # seconds; results are kept for 30 days, so an older batch is of no use
 _PAGE = 100  # batches per page of the list, the most there may be
-_PATIENCE = 120.0  # seconds for an answer, and between two pieces of a file
-_BYTES_A_SECOND = 100_000  # of a slow line: how long an upload or a download may take as a whole
 _BODY = re.compile(r'"body"\s*:\s*')
 # What error codes mean that do not come with a telling HTTP status.
 _KINDS = {
@@ -66,18 +54,14 @@ def open_batch_client(model: Model) -> OpenAIBatch:
     return OpenAIBatch(openai_like.connect(model)[0], model)
 
 
-class OpenAIBatch:
+class OpenAIBatch(BatchConnection):
     """A BatchClient of one model. How many tokens may wait depends on the account, and is not told."""
 
     def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
-        self._client, self._model = client, model
-        self._whose, azure = openai_like.whose(model, client), model.provider == "azure"
+        super().__init__(openai, client, openai_like.whose(model, client), read_http_failure)
+        self._model, azure = model, model.provider == "azure"
         self._endpoint = "/chat/completions" if azure else "/v1/chat/completions"
         self.limits = BatchLimits(100_000 if azure else 50_000, MOST_BYTES)
-
-    async def close(self) -> None:
-        """Give back connections."""
-        await self._client.close()
 
     # ------------------------------------------------------------ requests
 
@@ -92,14 +76,14 @@ class OpenAIBatch:
 
     async def upload(self, file: Path, token: str) -> str:
         """Upload a file, read from the disk as it goes, and wait until the service has looked at it."""
-        seconds = _PATIENCE + file.stat().st_size / _BYTES_A_SECOND
+        seconds = PATIENCE + file.stat().st_size / BYTES_A_SECOND
         async with self._guarded(seconds):
             with file.open("rb") as content:
                 sent = await self._client.files.with_raw_response.create(
-                    file=(f"metal-{token}.jsonl", content, "application/jsonl"), purpose="batch", timeout=_PATIENCE
+                    file=(f"metal-{token}.jsonl", content, "application/jsonl"), purpose="batch", timeout=PATIENCE
                 )
             answer, pause = read_json(sent.content), 0.2
-            name = _id_in(answer, "file")
+            name = id_in(answer, "file")
             while _state(answer) in ("pending", "running"):  # Azure's files; OpenAI's are there at once
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 10.0)
@@ -113,8 +97,7 @@ class OpenAIBatch:
         """Begin a batch with this file, and the token in its metadata."""
         asked = {"input_file_id": uploaded, "endpoint": self._endpoint, "completion_window": "24h"}
         try:
-            async with self._guarded():
-                return _id_in(await self._post("/batches", asked | {"metadata": {OURS: token}}), "batch")
+            return id_in(await self._post("/batches", asked | {"metadata": {OURS: token}}), "batch")
         except CallFailed as refused:
             if refused.status == 404 and uploaded in refused.message:  # not the model: uploading once more mends it
                 raise CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.message}", status=404) from None
@@ -133,7 +116,7 @@ class OpenAIBatch:
         Compared with each other only: by our clock, wrong by a month, a batch might seem too old and be paid twice.
         """
         after, seen, newest = "", set[str](), 0.0
-        async with self._guarded(5 * _PATIENCE):
+        async with self._guarded(5 * PATIENCE):
             while True:
                 query = {"limit": _PAGE} | ({"after": after} if after else {})
                 page = await self._get("/batches", query)
@@ -153,8 +136,7 @@ class OpenAIBatch:
 
     async def status(self, batch: str) -> Status:
         """How far a batch is. A failed batch with some answers counts as ended, so that these are fetched."""
-        async with self._guarded():
-            content = await self._get(f"/batches/{_quoted(batch)}")
+        content = await self._get(f"/batches/{_quoted(batch)}")
         stage, counts = _state(content), as_object(content.get("request_counts"))
         done = [count for count in (counts.get("completed"), counts.get("failed")) if isinstance(count, int)]
         refused = stage == "failed" and not counts.get("completed")
@@ -162,8 +144,7 @@ class OpenAIBatch:
 
     async def cancel(self, batch: str) -> None:
         """Ask a batch to stop."""
-        async with self._guarded():
-            await self._post(f"/batches/{_quoted(batch)}/cancel")
+        await self._post(f"/batches/{_quoted(batch)}/cancel")
 
     def _refusal(self, batch: dict[str, Any]) -> CallFailed:
         """Why a batch failed as a whole: the first of its errors."""
@@ -180,57 +161,19 @@ class OpenAIBatch:
 
     async def fetch(self, batch: str, into: Path) -> None:
         """Write the lines of both files, replies first. A download that breaks off leaves nothing under `into`."""
-        async with self._guarded():
-            content = await self._get(f"/batches/{_quoted(batch)}")
-        seconds = _PATIENCE + _MOST_RESULTS / _BYTES_A_SECOND
+        content = await self._get(f"/batches/{_quoted(batch)}")
+        seconds = PATIENCE + _MOST_RESULTS / BYTES_A_SECOND
         with new_file(into) as partial, naming(partial), partial.open("wb") as file:
             for name in filter(None, (content.get("output_file_id"), content.get("error_file_id"))):
                 async with (
                     self._guarded(seconds),
-                    self._client.files.with_streaming_response.content(str(name), timeout=_PATIENCE) as answer,
+                    self._client.files.with_streaming_response.content(str(name), timeout=PATIENCE) as answer,
                 ):
-                    last = b"\n"
-                    async for piece in answer.iter_bytes(1 << 20):
-                        file.write(piece)
-                        calls.check_size(file.tell(), _MOST_RESULTS)
-                        last = piece[-1:] or last
-                if last != b"\n":
-                    file.write(b"\n")
+                    await write_lines(answer.iter_bytes(1 << 20), file, _MOST_RESULTS)
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
         """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has no key."""
         return read_result(line, self._whose)
-
-    # ------------------------------------------------------------ connection
-
-    async def _get(self, path: str, query: dict[str, Any] | None = None) -> dict[str, Any]:
-        response = await self._client.get(
-            path, cast_to=httpx2.Response, options={"params": query or {}, "timeout": _PATIENCE}
-        )
-        return read_json(response.content)
-
-    async def _post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        response = await self._client.post(path, cast_to=httpx2.Response, body=body, options={"timeout": _PATIENCE})
-        return read_json(response.content)
-
-    @asynccontextmanager
-    async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
-        """Whatever goes wrong with a request becomes a CallFailed."""
-        try:
-            async with guarded(openai, seconds, "answer", self._client):
-                yield
-        except openai.APIStatusError as error:
-            response = error.response
-            wait = retry_after(response.headers)
-            raise read_http_failure(response.status_code, response.content, self._whose, wait) from None
-
-
-def _id_in(content: dict[str, Any], what: str) -> str:
-    """The id in an answer. Raises CallFailed when there is none."""
-    name = content.get("id")
-    if not isinstance(name, str) or not name:
-        raise CallFailed(calls.SERVER, f"a {what} was given no id", body=json.dumps(content)[:MOST_BODY])
-    return name
 
 
 def _quoted(name: str) -> str:

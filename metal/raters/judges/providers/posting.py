@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
 import aiohttp
 import httpx2
@@ -19,7 +19,10 @@ import httpx2
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import one_line
+from metal.raters.judges.providers.failures import MOST_BODY, one_line, read_json, retry_after
+
+PATIENCE = 120.0  # seconds for an answer of a batch service, and between two pieces of a file
+BYTES_A_SECOND = 100_000  # of a slow line: how long an upload or a download may take as a whole
 
 
 def settings_of(model: Model, http: type[httpx2.AsyncClient]) -> dict[str, Any]:
@@ -79,3 +82,57 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
         raise CallFailed(kind, one_line(message)) from None
     except (ValueError, httpx2.HTTPError) as error:  # an address or a header that cannot be sent
         raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
+
+
+class BatchConnection:
+    """What the batch services of both packages have in common: requests and their failures.
+
+    package: openai or anthropic. read_failure: (status, body, whose, seconds to wait) -> what an HTTP error means.
+    """
+
+    def __init__(self, package: Any, client: Any, whose: str, read_failure: Callable[..., CallFailed]) -> None:
+        self._package, self._client, self._whose, self._read_failure = package, client, whose, read_failure
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._client.close()
+
+    async def _get(self, path: str, query: dict[str, Any] | None = None) -> dict[str, Any]:
+        options = {"params": query or {}, "timeout": PATIENCE}
+        async with self._guarded():
+            response = await self._client.get(path, cast_to=httpx2.Response, options=options)
+        return read_json(response.content)
+
+    async def _post(self, path: str, body: dict[str, Any] | None = None, seconds: float = PATIENCE) -> dict[str, Any]:
+        async with self._guarded(seconds):
+            response = await self._client.post(path, cast_to=httpx2.Response, body=body, options={"timeout": PATIENCE})
+        return read_json(response.content)
+
+    @asynccontextmanager
+    async def _guarded(self, seconds: float = PATIENCE) -> AsyncIterator[None]:
+        """Whatever goes wrong with a request becomes a CallFailed."""
+        try:
+            async with guarded(self._package, seconds, "answer", self._client):
+                yield
+        except self._package.APIStatusError as error:
+            response, wait = error.response, retry_after(error.response.headers)
+            raise self._read_failure(response.status_code, response.content, self._whose, wait) from None
+
+
+def id_in(content: dict[str, Any], what: str) -> str:
+    """The id in an answer. Raises CallFailed when there is none."""
+    name = content.get("id")
+    if not isinstance(name, str) or not name:
+        raise CallFailed(calls.SERVER, f"a {what} was given no id", body=json.dumps(content)[:MOST_BODY])
+    return name
+
+
+async def write_lines(pieces: AsyncIterator[bytes], file: BinaryIO, most: int) -> None:
+    """Write a download, which ends with a line's end. Raises CallFailed where the file has more bytes than `most`."""
+    last = b"\n"
+    async for piece in pieces:
+        file.write(piece)
+        calls.check_size(file.tell(), most)
+        last = piece[-1:] or last
+    if last != b"\n":
+        file.write(b"\n")
