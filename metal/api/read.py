@@ -193,9 +193,12 @@ def read(
             counted_from=draft.counted_from,
         )
         report += tuple(map(note, merged.lines()))
+    from metal.data.formats import recognize
+
     origin = None  # of what takes an option to be read, which no command reads by its path alone
     if isinstance(data, str | os.PathLike) and not options and base is None and not texts:
-        origin = Path(data) if format in ("", _format_of(Path(data))) else None
+        itself = not format or (Path(data).exists() and format == (recognize(Path(data)) or "table"))
+        origin = Path(data) if itself else None
     return replace(_with_texts(replace(dataset, report=report), texts), origin=origin)
 
 
