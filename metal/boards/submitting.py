@@ -74,13 +74,19 @@ class Prepared:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def join_board(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> Joined:
-    """Prepare a submission for the board as it is and write it; prepare it again where others joined in between."""
+def join_board(
+    folder: Path, prepare: Callable[[OpenBoard], Prepared], ready: tuple[OpenBoard, Prepared] | None = None
+) -> Joined:
+    """Prepare a submission for the board as it is and write it; prepare it again where others joined in between.
+
+    ready: what was prepared, for the board as it was seen.
+    """
     for _ in range(TRIES):
-        seen = open_board(folder)
+        seen = ready[0] if ready else open_board(folder)
         if not is_writable(folder):  # said before a metric takes an hour
             raise UsageError(f"{folder} cannot be written; a submission needs that")
-        prepared = prepare(seen)
+        prepared = ready[1] if ready else prepare(seen)
+        ready = None
         try:
             board = add_entry(folder, seen, prepared.new, prepared.files)
         except OSError as error:
@@ -141,7 +147,7 @@ def submit_generator(
     prepared = prepare(first)
     comparable = isinstance(prepared.new, Submission) and prepared.new.raters
     lines = [] if comparable else _computed_metrics(folder, first, progress)
-    joined = join_board(folder, prepare)
+    joined = join_board(folder, prepare, None if lines else (first, prepared))
     return replace(joined, lines=(*lines, *joined.lines))
 
 
