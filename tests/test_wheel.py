@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=900)
+    environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}  # pip asks the index
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=900
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

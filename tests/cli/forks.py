@@ -200,5 +200,5 @@ def starter() -> Iterator[Metal]:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """An environment without keys and addresses of whoever runs the tests."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ}
     return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"} | more

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
@@ -34,19 +33,9 @@ BOTH = pytest.mark.parametrize("name", [GEMINI, VERTEX])
 ALL = pytest.mark.parametrize("name", [GEMINI, VERTEX, ENDPOINT])
 
 
-@pytest.fixture(scope="module")
-def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package reads all certificates three times for each client, which takes most of a test's time."""
-    file = tmp_path_factory.mktemp("certificates") / "one.pem"
-    end = "-----END CERTIFICATE-----\n"
-    file.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
-    return file
-
-
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> Iterator[GoogleBatchServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GoogleBatchServer]:
     with GoogleBatchServer() as server:
-        monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
         monkeypatch.setenv("GEMINI_API_KEY", "secret-key-of-gemini")
         monkeypatch.setenv("VERTEX_TOKEN", "secret-token-of-vertex")
         monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p1")
