@@ -44,7 +44,7 @@ def reference() -> Path:
 MakeDataset = Callable[..., Dataset]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_dataset() -> MakeDataset:
     """make_dataset({"en": {"A1": [0, 1, 2], "judge": [0, None, 2]}}): one source and output per item.
 

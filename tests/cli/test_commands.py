@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a judges' run and an audit of the demo, and what that printed."""
     folder = tmp_path_factory.mktemp("runs")
     metal("judge", DEMO, "--judge", "majority,random", "--judge", "lexical", "--out", "judges", cwd=folder)
-    done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "200", "-v", cwd=folder)
+    done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "100", "-v", cwd=folder)
     (folder / "audit.txt").write_text(done.out, encoding="utf-8")
     return folder
 
@@ -60,7 +60,7 @@ def test_demo_audit(runs: Path) -> None:
 def test_tables_agree_in_all_formats_and_repeat_byte_for_byte(runs: Path) -> None:
     tables = runs / "audit" / "tables"
     before = {path.name: path.read_bytes() for path in tables.iterdir()}
-    metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "200", "--force", cwd=runs)
+    metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "100", "--force", cwd=runs)
     assert {path.name: path.read_bytes() for path in tables.iterdir()} == before
     for name in ("judges", "people", "verdicts"):
         parquet = pd.read_parquet(tables / f"{name}.parquet")
@@ -72,7 +72,7 @@ def test_run_toml_repeats_the_run(runs: Path) -> None:
     import tomllib
 
     run = tomllib.loads((runs / "audit" / "run.toml").read_text())
-    assert run["settings"]["resamples"] == 200
+    assert run["settings"]["resamples"] == 100
     assert run["settings"]["seed"] == 0
     assert run["datasets"][0]["identity"].startswith("demo@")
     assert run["libraries"]["numpy"]
@@ -96,10 +96,10 @@ def test_judges_run_is_reproducible_and_says_what_it_left_out(runs: Path) -> Non
 
 
 def test_compare_and_check(runs: Path) -> None:
-    done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", cwd=runs)
+    done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", "--resamples", "100", cwd=runs)
     assert "demo-good" in done.out
     assert "people (4)" in done.out
-    rows = json.loads(metal("compare", DEMO, "--json", cwd=runs).out)
+    rows = json.loads(metal("compare", DEMO, "--resamples", "100", "--json", cwd=runs).out)
     assert rows[0]["signature"]
     done = metal("check", DEMO, "judges", "--labels", cwd=runs)
     assert max(map(len, done.out.splitlines())) <= 80
@@ -198,13 +198,13 @@ def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
     assert "no ratings in it" in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).err
     (tmp_path / "real.csv").write_text("item,language,annotator,rating\ni,en,A1,0.5\n")
     metal("import", "table", "real.csv", "--out", "d", cwd=tmp_path)
-    assert "no judge took part" in metal("audit", "d", cwd=tmp_path).out
+    assert "no judge took part" in metal("audit", "d", "--resamples", "100", cwd=tmp_path).out
 
 
 def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "audit", tmp_path / "audit")
     (tmp_path / "audit" / "report.html").unlink()
-    metal("audit", DEMO, "--out", "audit", "-l", "hi", cwd=tmp_path)
+    metal("audit", DEMO, "--out", "audit", "-l", "hi", "--resamples", "100", cwd=tmp_path)
     assert (tmp_path / "audit" / "report.html").is_file()
     done = metal("describe", DEMO, "--out", "audit", cwd=tmp_path, expect=2)
     assert "--force" in done.err

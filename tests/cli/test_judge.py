@@ -73,7 +73,7 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     about = tomllib.loads((run / "run.toml").read_text())
     assert about["settings"]["state"] == {"ratings": 64, "not_asked": 0, "complete": True}
     assert not [path for path in run.iterdir() if path.suffix == ".part"]
-    audit = metal("audit", DEMO, run, "--resamples", "100", "--out", "audit")
+    audit = metal("audit", DEMO, run, *SMALL, "--resamples", "100", "--out", "audit")
     assert "openai:gpt-4o" in audit.said
     assert (tmp_path / "audit" / "report" / "report.html").is_file() or list((tmp_path / "audit").rglob("*.html"))
     again = metal("judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL)
@@ -665,7 +665,7 @@ def test_the_key_is_nowhere(ending: str, metal: Metal, llm_server: LlmServer, tm
     done = metal("judge", DEMO, "-j", names, *SMALL, "--out", "r", expect=2)
     assert llm_server.requests >= 48
     assert "[key hidden]" in done.err
-    audit = metal("audit", DEMO, "r", "--resamples", "100", "--out", "audit")
+    audit = metal("audit", DEMO, "r", *SMALL, "--resamples", "100", "--out", "audit")
     said = done.out + done.err + audit.out + audit.err
     assert KEY not in said
     files = snapshot(tmp_path)
@@ -789,11 +789,11 @@ def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
 
 def test_an_audit_says_that_a_run_is_not_whole(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
-    said = metal("audit", DEMO, "r", "-v", "--resamples", "100", "--out", "a").said
+    said = metal("audit", DEMO, "r", *SMALL, "-v", "--resamples", "100", "--out", "a").said
     assert "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`" in said
     assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()
     metal("judge", "--resume", "r")
-    assert "not complete" not in metal("audit", DEMO, "r", "--resamples", "100", "--out", "b").said
+    assert "not complete" not in metal("audit", DEMO, "r", *SMALL, "--resamples", "100", "--out", "b").said
 
 
 def test_an_audit_says_that_texts_have_changed(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ from tests.report.conftest import WriteRun, written
 ReportOn = Callable[..., AuditRun]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def two_judges(make_dataset: MakeDataset) -> Dataset:
     """Sixty items in each of two languages: `good` says what people say, `constant` always Good."""
     people = [0, 1, 2, 2, 2, 2] * 10
@@ -58,6 +58,12 @@ def two_judges(make_dataset: MakeDataset) -> Dataset:
         "constant": [2] * 60,
     }
     return make_dataset({"en": scores, "hi": scores}, name="two-judges")
+
+
+@pytest.fixture(scope="module")
+def run(two_judges: Dataset, tmp_path_factory: pytest.TempPathFactory) -> AuditRun:
+    """The audit of `two_judges`."""
+    return AuditRun.read(written(two_judges, tmp_path_factory.mktemp("two") / "run"))
 
 
 def test_a_run_that_is_replaced_while_it_is_read(
@@ -175,8 +181,8 @@ def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
-def test_the_matrix_holds_every_verdict(two_judges: Dataset, report_on: ReportOn) -> None:
-    constant, good = by_judge(report_on(two_judges))
+def test_the_matrix_holds_every_verdict(run: AuditRun) -> None:
+    constant, good = by_judge(run)
     assert [cell and cell.word for cell in constant.cells[0]] == ["none", "none"]
     assert {cell and cell.word for cell in good.cells[0]} <= {"good", "some"}
     first = constant.cells[0][0]
@@ -191,8 +197,7 @@ def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
     assert [rows.index(row) for row in sorted(rows, key=merit)] == [3, 1, 2, 0]
 
 
-def test_the_first_screen_answers(two_judges: Dataset, report_on: ReportOn) -> None:
-    run = report_on(two_judges)
+def test_the_first_screen_answers(run: AuditRun) -> None:
     assert (
         headline(run)
         == "Of 2 judges only good is shown to be as good as a person: on task_quality in English and Hindi."
@@ -270,8 +275,8 @@ def with_prompts(dataset: Dataset) -> Dataset:
     return replace(dataset, raters=raters)
 
 
-def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, report_on: ReportOn) -> None:
-    (judges,) = difference_tables(report_on(two_judges))
+def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, run: AuditRun, report_on: ReportOn) -> None:
+    (judges,) = difference_tables(run)
     assert judges.name == "differences_judges"
     run = report_on(with_prompts(replace(two_judges, card=replace(two_judges.card, name="prompts"))))
     (prompts,) = difference_tables(run)
@@ -286,10 +291,10 @@ def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, report_on:
     assert lines["Prompts"] == ("Of 2 differences between prompts of one model 2 are significant: detailed ahead in 2.")
 
 
-def test_over_and_under_prediction_by_hand(two_judges: Dataset, report_on: ReportOn) -> None:
+def test_over_and_under_prediction_by_hand(run: AuditRun) -> None:
     # People in each language: 10 Bad, 10 Medium, 40 Good (on the tenth each, A3 says Good and is outvoted).
     # `constant` says Good 60 times: Good 120 to 80 of 120 in all, +33 points; the others -17.
-    rows = {(row[1].text, row[2].text): row for row in prediction_table(report_on(two_judges)).rows}
+    rows = {(row[1].text, row[2].text): row for row in prediction_table(run).rows}
     assert [cell.text for cell in rows["all items", "constant"][4:]] == ["0 Bad: −17", "1 Medium: −17", "2 Good: +33"]
     assert [cell.below for cell in rows["all items", "constant"][4:]] == ["0 to 20", "0 to 20", "120 to 80"]
     # `good` left its last two unanswered in each language, both Good to people: 116 items, nothing over or under.
@@ -297,8 +302,8 @@ def test_over_and_under_prediction_by_hand(two_judges: Dataset, report_on: Repor
     assert [cell.text for cell in rows["some agree", "constant"][4:]] == ["0 Bad: 0", "1 Medium: −100", "2 Good: +100"]
 
 
-def test_what_was_left_out(two_judges: Dataset, report_on: ReportOn) -> None:
-    row = left_out_table(report_on(two_judges)).rows[0]
+def test_what_was_left_out(run: AuditRun) -> None:
+    row = left_out_table(run).rows[0]
     assert [cell.text for cell in row[2:]] == ["60", "0", "0", "good: 2 unanswered"]
 
 
