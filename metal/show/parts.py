@@ -88,10 +88,10 @@ def across_languages(
     return TableView.of(run, source, title, columns, shown, heads=len(keys), **options)
 
 
-def places(where: list[str]) -> str:
+def places(where: Sequence[str], most: int = NAMED) -> str:
     """The first few by name, the rest as a number."""
-    more = [f"{len(where) - NAMED} more"] if len(where) > NAMED else []
-    return listed([*where[:NAMED], *more])
+    more = [f"{len(where) - most} more"] if len(where) > most else []
+    return listed([*where[:most], *more])
 
 
 def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tuple[str, ...]:
@@ -142,6 +142,19 @@ def exclusions_table(run: Run) -> TableView | None:
 def criterion_in_words(run: Run, criterion: str) -> str:
     """The criterion as it stands in a sentence: `task quality`."""
     return in_sentence(run.criteria[criterion].label or criterion)
+
+
+def case_of(run: Run, row: Row) -> str:
+    """The criterion and language of a row, in a sentence: `task quality in Hindi`."""
+    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
+
+
+def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[Row]]:
+    """The rows of each criterion and judge."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in run.records(table):
+        groups.setdefault((row["criterion"], row["judge"]), []).append(row)
+    return groups
 
 
 def judges_by_language(run: Run, table: str) -> str:

@@ -17,7 +17,7 @@ from metal.data.text import figure, interval, known, listed, percent, plural, pr
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.audit.verdicts import merit
-from metal.show.parts import criterion_in_words, data_of, go_on, kept
+from metal.show.parts import case_of, criterion_in_words, data_of, go_on, kept
 from metal.show.view import Remark
 
 ERROR = 0.05  # of a verdict *as good as a person*
@@ -52,7 +52,7 @@ def called(run: AuditRun, judge: str) -> str:
 
 def place(run: AuditRun, cell: dict[str, Any]) -> str:
     """`on task quality in Hindi`"""
-    return f"on {criterion_in_words(run, cell['criterion'])} in {language_name(cell['language'])}"
+    return f"on {case_of(run, cell)}"
 
 
 def rank(cell: dict[str, Any]) -> tuple[int, bool, float]:

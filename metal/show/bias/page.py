@@ -16,7 +16,7 @@ from metal.runs.bias_run import BiasRun
 from metal.runs.columns import Row
 from metal.show.bias.answer import anchors_said
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import across_languages, languages_shown, reasons
+from metal.show.parts import across_languages, by_criterion_and_judge, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView
 
 LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
@@ -35,22 +35,11 @@ OF_PEOPLE = (
 )
 
 
-def _groups(run: BiasRun) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each criterion and judge."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in run.records("language_bias"):
-        groups.setdefault((row["criterion"], row["judge"]), []).append(row)
-    return groups
-
-
 def lean_charts(run: BiasRun) -> list[Chart]:
     """A chart of leans for each criterion and judge."""
     drawn = []
-    for (criterion, judge), rows in list(_groups(run).items())[:MOST_CHARTS]:
-        dots = [
-            Dot(language_name(row["language"]), row["lean"], row["lean_low"], row["lean_high"], row["says"])
-            for row in rows
-        ]
+    for (criterion, judge), rows in list(by_criterion_and_judge(run, "language_bias").items())[:MOST_CHARTS]:
+        dots = [Dot.of(row, "lean", language_name(row["language"]), row["says"]) for row in rows]
         title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
         leans = [f"{language_name(row['language'])} {signed(row['lean'])}" for row in rows if row["says"] == LEANS]
         who = "people lean" if judge == PEOPLE else f"{within(judge)} leans"

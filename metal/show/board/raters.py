@@ -63,17 +63,8 @@ def ranking_charts(run: BoardRun) -> list[Chart]:
 
 
 def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None, most: int | None = None) -> Chart:
-    rows = [
-        Dot(
-            row["rater"],
-            row[column],
-            row[f"{column}_low"],
-            row[f"{column}_high"],
-            run.kinds[row["rater"]],
-            int(row["cluster"]) if known(row["cluster"]) else None,
-        )
-        for row in run.records("raters", criterion=run.main, language=run.language)[:most]
-    ]
+    ranked = run.records("raters", criterion=run.main, language=run.language)[:most]
+    rows = [Dot.of(row, column, row["rater"], run.kinds[row["rater"]]) for row in ranked]
     figures = [
         f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}".strip()
         for dot in rows

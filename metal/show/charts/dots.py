@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
 from metal.runs.columns import Row
@@ -34,6 +34,12 @@ class Dot:
     high: float | None = None
     look: str = ""
     group: int | None = None
+
+    @classmethod
+    def of(cls, row: Row, figure: str, label: str, look: str) -> Self:
+        """The figure of a row with its interval, and the cluster of the row, where it has one."""
+        cluster = int(row["cluster"]) if known(row.get("cluster")) else None
+        return cls(label, row[figure], row[f"{figure}_low"], row[f"{figure}_high"], look, cluster)
 
     @property
     def figures(self) -> Figures:
@@ -82,17 +88,7 @@ def generator_dots(
     """The scores that people give on the main criterion, from rows of ranked generators, clusters on bands; people's
     writing apart from machines' where it occurs. score: what is drawn, in words.
     """
-    rows = [
-        Dot(
-            row["generator"],
-            row["score"],
-            row["score_low"],
-            row["score_high"],
-            "human" if row["human"] else "machine",
-            int(row["cluster"]) if known(row["cluster"]) else None,
-        )
-        for row in ranked
-    ]
+    rows = [Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine") for row in ranked]
     best, last = rows[0], rows[-1]
     return dots_chart(
         key,

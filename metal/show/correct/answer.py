@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metal.correcting.corrected import ALL_LABELLED, LEAST
-from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, plural, share, signed, within
 from metal.runs.columns import Row
 from metal.runs.correct_run import CorrectRun
-from metal.show.parts import commonest_reason, criterion_in_words, judges_by_language
+from metal.show.parts import case_of, commonest_reason, judges_by_language
 from metal.show.view import Remark
 
 
@@ -39,10 +38,6 @@ def _answered(run: CorrectRun, table: str = "corrected") -> list[Row]:
     return [row for row in run.records(table) if known(row["corrected"])]
 
 
-def _where(run: CorrectRun, row: Row) -> str:
-    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
-
-
 def cards(run: CorrectRun) -> Iterator[Remark]:
     """Where the judge alone misleads most; where it does not pay."""
     rows = _answered(run)
@@ -51,7 +46,7 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
         ends = interval(worst["corrected_low"], worst["corrected_high"], share)
         words = (
             f"{within(worst['judge'])} calls {share(worst['judge_only'])} of the outputs {within(worst['level'])} on "
-            f"{_where(run, worst)}; corrected it is {share(worst['corrected'])} {ends}."
+            f"{case_of(run, worst)}; corrected it is {share(worst['corrected'])} {ends}."
         )
         yield Remark("Beware of the judge's share", words)
     if not rows and not classes:
@@ -65,13 +60,13 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         ends = interval(worst["corrected_low"], worst["corrected_high"], share)
         words = (
-            f"{within(worst['judge'])} on {_where(run, worst)}: {share(worst['judge_only'])} alone, with people "
+            f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])} alone, with people "
             f"{share(worst['corrected'])} {ends}; it stands {signed(worst['bias'])} from them."
         )
         yield Remark("Beware of the judge's mean", words)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
     if poor:
-        words = f"In {plural(len(poor), 'case')}, for instance {_where(run, poor[0])}: people alone are as sure."
+        words = f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people alone are as sure."
         yield Remark("Where the judge does not help", words)
 
 

@@ -9,7 +9,7 @@ from metal.data.text import count, figure, interval, known, listed, percent, plu
 from metal.gating.drift import BETTER, NOTED, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun, GateRun
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import criterion_in_words, judges_by_language, places
 from metal.show.view import Remark
 
 MOST_NAMED = 4
@@ -35,7 +35,8 @@ def headline(run: DiffRun) -> str:
     what = f"{within(judges[0])} is what it was" if len(judges) == 1 else f"{len(judges)} judges are what they were"
     gained = f", and better in {_languages(better)}" if better else ""
     of = plural(len({row["language"] for row in rows}), "language")
-    return f"{'PASS: ' * gate}{what} in {of}, within {_margin(run)}{gained}."
+    margins = f"{figure(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
+    return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
 
 
 def _failed(run: DiffRun, failed: Sequence[Row]) -> str:
@@ -49,14 +50,8 @@ def _failed(run: DiffRun, failed: Sequence[Row]) -> str:
     return f"{within(first['judge'])} {what} in {where}: {first['why']}.{more}"
 
 
-def _margin(run: DiffRun) -> str:
-    return f"{figure(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
-
-
 def _languages(rows: Sequence[Row]) -> str:
-    spoken = list(dict.fromkeys(language_name(row["language"]) for row in rows))
-    more = [f"{len(spoken) - MOST_NAMED} more"] if len(spoken) > MOST_NAMED else []
-    return listed([*spoken[:MOST_NAMED], *more])
+    return places(list(dict.fromkeys(language_name(row["language"]) for row in rows)), MOST_NAMED)
 
 
 def cards(run: DiffRun) -> Iterator[Remark]:

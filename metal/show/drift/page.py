@@ -11,7 +11,7 @@ from metal.gating.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
 from metal.show.charts.dots import Dot, dots_chart
-from metal.show.parts import across_languages, closing, languages_shown, reasons
+from metal.show.parts import across_languages, by_criterion_and_judge, closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 LOOKS = {
@@ -29,30 +29,13 @@ EXPLAINED = (
 )
 
 
-def _groups(run: DiffRun) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each criterion and judge."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in run.records("drift"):
-        groups.setdefault((row["criterion"], row["judge"]), []).append(row)
-    return groups
-
-
 def change_charts(run: DiffRun) -> list[Chart]:
     """A chart of changes for each criterion and judge."""
     drawn = []
-    for (criterion, judge), rows in list(_groups(run).items())[:MOST_CHARTS]:
+    for (criterion, judge), rows in list(by_criterion_and_judge(run, "drift").items())[:MOST_CHARTS]:
         if not any(known(row["difference"]) for row in rows):
             continue
-        dots = [
-            Dot(
-                language_name(row["language"]),
-                row["difference"],
-                row["difference_low"],
-                row["difference_high"],
-                row["says"],
-            )
-            for row in rows
-        ]
+        dots = [Dot.of(row, "difference", language_name(row["language"]), row["says"]) for row in rows]
         worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
         lowest = f"owest in {language_name(worst['language'])}, {signed(worst['difference'])}."
         alt = f"Change of agreement with people of {within(judge)} in {len(rows)} languages; l{lowest}"

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.data.languages import language_name
 from metal.data.text import count, figure, known, percent, plural
-from metal.runs.columns import Row
 from metal.runs.jury_run import JuryRun
-from metal.show.parts import criterion_in_words
+from metal.show.parts import case_of
 from metal.show.view import Remark
-
-
-def _where(run: JuryRun, row: Row) -> str:
-    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
 
 
 def headline(run: JuryRun) -> str:
@@ -24,11 +18,11 @@ def headline(run: JuryRun) -> str:
     better = [row for row in rows if row["better"] == "yes"]
     cases = plural(len(rows), "case")
     if not better:
-        where = f" in any of {cases}" if len(rows) > 1 else f" on {_where(run, rows[0])}"
+        where = f" in any of {cases}" if len(rows) > 1 else f" on {case_of(run, rows[0])}"
         return f"The jury is not shown to be better than its best member{where}: ask that member alone."
     most = max(better, key=lambda row: row["gain"])
     return (
-        f"The jury is better than its best member in {len(better)} of {cases}, most on {_where(run, most)}: it agrees "
+        f"The jury is better than its best member in {len(better)} of {cases}, most on {case_of(run, most)}: it agrees "
         f"with people in {percent(most['agreement'])}, the best member in {percent(most['best_agreement'])}."
     )
 
@@ -40,13 +34,13 @@ def cards(run: JuryRun) -> Iterator[Remark]:
     if worse:
         most = min(worse, key=lambda row: row["gain"])
         shares = f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}"
-        words = f"In {plural(len(worse), 'case')}; on {_where(run, most)} it agrees with people in {shares}."
+        words = f"In {plural(len(worse), 'case')}; on {case_of(run, most)} it agrees with people in {shares}."
         yield Remark("Worse than one member", words)
     worth = [row for row in rows if known(row["size"])]
     if worth:
         least = min(worth, key=lambda row: row["size"] / row["members"])
         words = (
-            f"On {_where(run, least)} its {least['members']} members are worth {figure(least['size'], '.1f')} whose "
+            f"On {case_of(run, least)} its {least['members']} members are worth {figure(least['size'], '.1f')} whose "
             "mistakes are their own: they are often wrong about the same outputs."
         )
         yield Remark("Members alike", words)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import known, listed, name, percent, plural, within
+from metal.data.text import known, name, percent, plural, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitor_tables import DISAGREES, NEVER
 from metal.genie.monitoring import why_noisy
 from metal.runs.columns import Row
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.words import limits
-from metal.show.parts import go_on, in_sentence, to_hand_out
+from metal.show.parts import go_on, in_sentence, places, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_NAMED = 3
@@ -54,7 +54,8 @@ def headline(run: MonitorRun) -> str:
     """The answer in a sentence."""
     if run.noisy:
         failed = "fails the test questions" if len(run.noisy) == 1 else "fail the test questions"
-        return f"{_named(run.noisy)} {failed}: leave {'this one' if len(run.noisy) == 1 else 'them'} out."
+        who = places(list(map(within, run.noisy)), MOST_NAMED)
+        return f"{who} {failed}: leave {'this one' if len(run.noisy) == 1 else 'them'} out."
     return _beside(run)
 
 
@@ -142,7 +143,7 @@ def cards(run: MonitorRun) -> Iterator[Remark]:
     }
     if apart:
         first, *others = apart
-        also = f" Nor can {_named(others)}." if others else ""
+        also = f" Nor can {places(list(map(within, others)), MOST_NAMED)}." if others else ""
         yield Remark("Who cannot be compared", f"{within(first)}: {apart[first]}.{also}")
     if len(run.tables["exclusions"]):
         words = "Leave out who fails the test questions; nothing is removed from the dataset:"
@@ -152,8 +153,3 @@ def cards(run: MonitorRun) -> Iterator[Remark]:
         yield Remark("What to do next", words, to_hand_out(run, " --test-questions"))
     else:
         yield Remark("What to do next", "See what judges are worth beside these people:", go_on(run, "audit"))
-
-
-def _named(raters: list[str]) -> str:
-    more = [f"{len(raters) - MOST_NAMED} more"] if len(raters) > MOST_NAMED else []
-    return listed([*map(within, raters[:MOST_NAMED]), *more])

@@ -37,7 +37,7 @@ def seen_charts(run: ProbeRun) -> list[Chart]:
     ordered = sorted(groups.items(), key=lambda group: -sum(row["says"] == BLIND for row in group[1]))
     drawn = []
     for (judge, criterion, language), rows in ordered[:MOST_CHARTS]:
-        dots = [Dot(row["what"], row["a"], row["a_low"], row["a_high"], row["says"]) for row in rows]
+        dots = [Dot.of(row, "a", row["what"], row["says"]) for row in rows]
         title = f"{language_name(language)}, {run.criteria[criterion].label or criterion}, {name(judge)}"
         blind = ", ".join(row["what"] for row in rows if row["says"] == BLIND)
         alt = f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind: {blind or 'none'}."

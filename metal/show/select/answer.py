@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from metal.data.languages import language_name
 from metal.data.text import figure, known, percent, plural, within
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
 from metal.selecting.selecting import NO_CONFIDENCE, UNKNOWN
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import case_of, judges_by_language
 from metal.show.view import Remark
 
 
@@ -18,10 +17,6 @@ def _best(run: SelectRun) -> Row | None:
     """The row that leaves least to people."""
     rows = [row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0]
     return max(rows, key=lambda row: row["coverage"], default=None)
-
-
-def _where(run: SelectRun, row: Row) -> str:
-    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
 
 
 def headline(run: SelectRun) -> str:
@@ -36,9 +31,9 @@ def headline(run: SelectRun) -> str:
         return f"No judge may answer anything alone: in none of {tried} is enough agreement sure{more}."
     some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
     return (
-        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} on {_where(run, best)}, and "
-        f"surely agrees there with people in {percent(best['at_least'])}; a judge may answer something in {some} of "
-        f"{plural(len(rows), 'case')}."
+        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} on {case_of(run, best)}, "
+        f"and surely agrees there with people in {percent(best['at_least'])}; a judge may answer something in {some} "
+        f"of {plural(len(rows), 'case')}."
     )
 
 
@@ -49,14 +44,14 @@ def cards(run: SelectRun) -> Iterator[Remark]:
         worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
         if worst["sure"] > worst["agreement"]:
             words = (
-                f"{within(worst['judge'])} on {_where(run, worst)}: on average {figure(worst['sure'])} sure, and it "
+                f"{within(worst['judge'])} on {case_of(run, worst)}: on average {figure(worst['sure'])} sure, and it "
                 f"agrees with people in {figure(worst['agreement'])}."
             )
             yield Remark("Surer than right", words)
     unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]
     if unsaid:
         reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
-        words = f"In {plural(len(unsaid), 'case')}, for instance {_where(run, unsaid[0])}: {reason}."
+        words = f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
         yield Remark("Where nothing can be said", words)
         if reason == NO_CONFIDENCE:
             words = "Ask the judge with token probabilities, or several times, and give that run too:"
