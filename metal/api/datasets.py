@@ -150,7 +150,9 @@ def describe(
     dataset, warnings = inputs.without_noisy(exclude_noisy)
     counted_in = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
     name = encoding or counted_in
-    counter = load_encoding(name) if _uncounted(dataset) or name != counted_in else None
+    parts = dataset.sources.values(), dataset.outputs.values()
+    uncounted = any(text.tokens is None and text.text for texts in parts for text in texts)
+    counter = load_encoding(name) if uncounted or name != counted_in else None
     if name != counted_in:
         dataset = _without_tokens(dataset)
     counts = lengths(dataset, (lambda text: count_text(text, counter)) if counter else None)
@@ -160,11 +162,6 @@ def describe(
     settings = {"encoding": name, "aggregate": aggregate, "exclude_noisy": exclude_noisy}
     opposite = tuple(reversals(by_quality, dataset)) if len(by_quality) else ()
     return Description(inputs, dataset, settings, tables, opposite, warnings)
-
-
-def _uncounted(dataset: Dataset) -> bool:
-    sources, outputs = dataset.sources.values(), dataset.outputs.values()
-    return any(text.tokens is None and text.text for texts in (sources, outputs) for text in texts)
 
 
 def _without_tokens(dataset: Dataset) -> Dataset:

@@ -24,6 +24,7 @@ from metal.api.options import (
     StrPath,
     documented,
     names,
+    settings_of,
     synchronous,
 )
 from metal.data.files import recover
@@ -111,15 +112,13 @@ async def generate_async(
         if data is None:
             raise UsageError('give a dataset, e.g. `metal.generate("datasets/mine", model="openai:gpt-4o")`')
         folder = Path(data)
-        request = GenerateRequest(
+        request = settings_of(
+            GenerateRequest,
+            locals(),
             models=names(model),
             quality=names(quality) or ("good", "bad"),
-            languages=names(languages),
-            reask=reask,
             prompt_folders=tuple(map(str, prompt_folders)),
-            base_url=base_url,
             choose=choose or "one",
-            keep_flagged=keep_flagged,
             seed=seed or 0,
         )
         run = Path(out) if out else Path("runs") / f"{folder.resolve().name}-generate"

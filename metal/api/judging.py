@@ -28,6 +28,7 @@ from metal.api.options import (
     TestQuestions,
     documented,
     names,
+    settings_of,
     synchronous,
 )
 from metal.api.read import Inputs, load
@@ -231,23 +232,13 @@ async def judge_async(
         if same := [each for each in prompts if each != asked_by[each] in prompts]:
             option, too = "together" if together else "with_reference", asked_by[same[0]]
             raise UsageError(f"`{option}` makes {same[0]} and {too} both `{too}`; leave `{option}` out")
-        request = JudgeRequest(
+        request = settings_of(
+            JudgeRequest,
+            locals(),
             judges=tuple(functions) or names(named),
             prompts=tuple(asked_by.values()),
-            criteria=names(criteria),
-            languages=names(languages),
             sample=sample or 0,
-            seed=seed,
-            repeat=repeat,
-            reask=reask,
-            prompt_language=prompt_language,
             prompt_folders=tuple(map(str, prompt_folders)),
-            flip=names(flip),
-            base_url=base_url,
-            test_questions=test_questions,
-            orders=orders,
-            examples=examples,
-            probabilities=probabilities,
         )
         inputs = load(data)
         run = Path(out) if out else Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"

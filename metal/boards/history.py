@@ -35,6 +35,7 @@ NAME_LENGTH = 80
 OF_THE_BOARD = ("people", NAME)  # rows of its tables that are not submissions
 # Names of the two columns; the first that occurs is taken.
 SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")
+OF_A_METRIC = ("signature", "direction", "negated")  # what makes scores of one name those of one metric
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
             for rater in submission.raters
             if rater.rater in raters
             and raters_since.get(rater.rater, version) <= version
-            and _same_metric(rater, raters[rater.rater])
+            and all(rater.about.get(key) == raters[rater.rater].about.get(key) for key in OF_A_METRIC)
         }
         parts.append(facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), facts_in(facts)])
     facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
@@ -170,10 +171,6 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
         facts=facts,
         extra=_with_generators(base.extra, submissions),
     )
-
-
-def _same_metric(rater: Rater, other: Rater) -> bool:
-    return all(rater.about.get(key) == other.about.get(key) for key in ("signature", "direction", "negated"))
 
 
 def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]) -> dict[str, Any]:

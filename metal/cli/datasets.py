@@ -276,16 +276,14 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     by_quality = result.tables["classes_by_quality"]
     if len(by_quality):
         qualities = [quality for quality in dict.fromkeys(by_quality["quality"]) if quality != "all"]
-        _show_classes(result.tables["table_2"], " / ".join(f"N({quality})" for quality in qualities) or "N(all)")
+        counts = " / ".join(f"N({quality})" for quality in qualities) or "N(all)"
+        for figure, title in (("count", f"Classes, {counts}"), ("share", "The same as rates of each")):
+            table = result.tables["table_2"]
+            show_table(title, table[table["figure"] == figure].drop(columns="figure"))
         for line in result.reversals:
             console.say(line)
         _say_tied(by_quality)
     console.say(f"Written to {out}: tables/ (CSV, JSON, Parquet), charts/, run.toml", wrap=False)
-
-
-def _show_classes(table: pd.DataFrame, listed: str) -> None:
-    for figure, title in (("count", f"Classes, {listed}"), ("share", "The same as rates of each")):
-        show_table(title, table[table["figure"] == figure].drop(columns="figure"))
 
 
 def _say_tied(classes: pd.DataFrame) -> None:

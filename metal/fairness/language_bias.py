@@ -112,7 +112,8 @@ def language_bias(
         progress(done, len(ordered))
         if scored is None:
             continue
-        reference = pivot or _pivot(scored)
+        most = scored.languages[int(np.bincount(scored.language, minlength=len(scored.languages)).argmax())]
+        reference = pivot or ("en" if "en" in scored.languages else most)
         panel = [name for name in people if name in scored.matrix.raters]
         severity += severity_rows(scored, panel)
         for judge in (name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)):
@@ -155,11 +156,6 @@ def _unreliable(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             f"{criterion}: people's reliability is below {LEAST_RELIABILITY:g} in {first_few([*languages.values()])}; "
             "ask more people about each output, or let the judge rate the same contents in each language"
         )
-
-
-def _pivot(scored: ScoredOutputs) -> str:
-    counts = np.bincount(scored.language, minlength=len(scored.languages))
-    return "en" if "en" in scored.languages else scored.languages[int(counts.argmax())]
 
 
 def _rows(

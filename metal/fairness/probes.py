@@ -85,7 +85,8 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callabl
     declared: Sequence[Mapping[str, Any]] = dataset.extra.get("probes", {}).get("conditions", ())
     if not declared:
         raise UsageError(f"{dataset.card.name} holds no probes; `metal.probe_plan` makes a dataset that does")
-    people = people_named(dataset, settings.reference) if settings.reference or _rated_by_people(dataset) else ()
+    rated = any(rater.kind == "human" for rater in dataset.raters.values())
+    people = people_named(dataset, settings.reference) if settings.reference or rated else ()
     judges = judges_of(dataset, settings)
     check_known("judge", settings.judges, judges)
     check_known("criterion", settings.criteria, dataset.criteria)
@@ -109,10 +110,6 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callabl
     _conclude(rows)
     probes, trend = pd.DataFrame(rows, columns=list(PROBES)), pd.DataFrame(trends, columns=list(TRENDS))
     return ProbeTables({"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people)))
-
-
-def _rated_by_people(dataset: Dataset) -> bool:
-    return any(rater.kind == "human" for rater in dataset.raters.values())
 
 
 def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) -> _Scores:

@@ -100,7 +100,8 @@ def drift(
     pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its flips. Holm's correction
     runs over all checks of all rows. Raises UsageError where no output was judged both times.
     """
-    again = {name: _repeats(before, name) for name in pairs.values()}
+    repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
+    again = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}
     every = (*pairs.values(), *(name for names in again.values() for name in names))
     now = cells(after, replace(settings, judges=tuple(pairs)), continuous=True)
     earlier = {
@@ -138,11 +139,6 @@ def drift(
         ),
     }
     return DriftTables(tables, (*warnings, *_people_changed(after, before)))
-
-
-def _repeats(dataset: Dataset, judge: str) -> tuple[str, ...]:
-    """The raters that are the judge, asked again."""
-    return tuple(name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge)
 
 
 def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:

@@ -15,7 +15,6 @@ from metal.data.dataset import Dataset
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import known
 from metal.gating.drift import Compared, Margins
-from metal.stats.patterns import Codes, Numbers
 
 JUDGE, SYSTEM = "judge", "system"
 Key = tuple[str, str, str, str]
@@ -58,12 +57,7 @@ def _values(
             (JUDGE, compared.right[:, 0], rated),
             (SYSTEM, compared.shares[:, 0], rated if rated_only else ~rated),
         ):
-            yield from _each((what, judge, cell.language, cell.criterion.name), cell.matrix.outputs, asked, values, use)
-
-
-def _each(
-    key: Key, outputs: tuple[str, ...], asked: Codes, values: Numbers, use: Codes
-) -> Iterator[tuple[Key, str, float]]:
-    for place, value, wanted in zip(asked, values, use, strict=True):
-        if wanted and known(float(value)):
-            yield key, outputs[place], float(value)
+            key = (what, judge, cell.language, cell.criterion.name)
+            for place, value, wanted in zip(asked, values, use, strict=True):
+                if wanted and known(float(value)):
+                    yield key, cell.matrix.outputs[place], float(value)

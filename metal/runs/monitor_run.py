@@ -14,7 +14,7 @@ from metal.data.dataset import Dataset
 from metal.data.text import count, figure, interval, known, name, percent, probability, signed
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
-from metal.runs.columns import Column, Row, Tables, unshown, with_the_rest
+from metal.runs.columns import Column, Tables, unshown, with_the_rest
 from metal.runs.run import EXCLUSIONS, Run
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -31,10 +31,6 @@ def _on_side(side: str) -> tuple[Column, ...]:
     return Column(f"{side}_right", f"{side} right", count), Column(f"{side}_p_noisy", "P(noisy)", probability)
 
 
-def _own_interval(row: Row) -> str:
-    return interval(row["share_low"], row["share_high"])
-
-
 DESCRIBED: Tables = {
     "raters": with_the_rest(
         (
@@ -42,7 +38,13 @@ DESCRIBED: Tables = {
             Column("languages", "language"),
             *(Column(f"{side}_right", f"{side} right", count) for side in SIDES),
             Column("weakest", "weakest at"),
-            Column("share_right", "right there", figure, direction="higher", below=_own_interval),
+            Column(
+                "share_right",
+                "right there",
+                figure,
+                direction="higher",
+                below=lambda row: interval(row["share_low"], row["share_high"]),
+            ),
             Column("p_noisy", "P(noisy)", probability, direction="lower"),
             Column("noisy", "", lambda noisy: "noisy" if noisy else ""),
         ),

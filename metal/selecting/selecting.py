@@ -186,7 +186,8 @@ def _calibration_row(
         "undefined": "",
     }
     if len(items) < LEAST:
-        return row | {"undefined": f"ece: {_few(sure, len(items))}"}, []
+        few = f"{len(items)} answers with confidence that people rated, {LEAST} needed" if sure.way else NO_CONFIDENCE
+        return row | {"undefined": f"ece: {few}"}, []
     confidence, sources = sure.confidence[items], cell.matrix.sources[items]
     right = (sure.codes == cell.truth)[items].astype(np.float64)
     fit, agreement = calibration(confidence, right, sources, bootstrap), clustered_mean(right, sources, bootstrap)
@@ -206,10 +207,6 @@ def _calibration_row(
         head | {"bin": place, **dict(zip(figures, values, strict=True))}
         for place, values in enumerate(fit.bins.tolist(), 1)
     ]
-
-
-def _few(sure: Sure, items: int) -> str:
-    return f"{items} answers with confidence that people rated, {LEAST} needed" if sure.way else NO_CONFIDENCE
 
 
 def _selection_row(

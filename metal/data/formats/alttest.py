@@ -41,10 +41,6 @@ class AlttestItem:
         return f"{self.source}/{self.generator}"
 
 
-def _three_parts(item: str) -> AlttestItem:
-    return AlttestItem(*item.rsplit("__", 2))
-
-
 def _summeval(item: str) -> AlttestItem:
     # The document's hash is its id in other releases of the same data (THumB's seg_id).
     document, system, criterion = item.rsplit("__", 2)
@@ -66,7 +62,7 @@ SPLITS: Mapping[str, Callable[[str], AlttestItem]] = {
     "cebab_aspects": _last_is_criterion,
     "cebab_stars": _last_is_criterion,
     "lesion": _last_is_criterion,
-    "lgbteen": _three_parts,
+    "lgbteen": lambda item: AlttestItem(*item.rsplit("__", 2)),
     "mtbench": _mtbench,
     "wax": lambda item: AlttestItem(item, "text", "relation"),
 }

@@ -21,14 +21,6 @@ from metal.raters.judges.providers.failures import as_object, one_line_json, rea
 from metal.raters.judges.providers.openai_like import OpenAILike, connect
 
 
-def _output(texts: Mapping[str, str]) -> dict[str, Any]:
-    return {"input": texts["output"]}
-
-
-def _pair(texts: Mapping[str, str]) -> dict[str, Any]:
-    return {"text_1": texts["source"], "text_2": texts["output"]}
-
-
 def _conversation(texts: Mapping[str, str]) -> dict[str, Any]:
     roles = {"user": "source", "assistant": "output"}
     return {"messages": [{"role": role, "content": texts[part]} for role, part in roles.items()]}
@@ -36,8 +28,8 @@ def _conversation(texts: Mapping[str, str]) -> dict[str, Any]:
 
 # Provider -> where its models are asked, and the texts as they are sent.
 HEADS: dict[str, tuple[str, Callable[[Mapping[str, str]], dict[str, Any]]]] = {
-    "vllm-classify": ("/classify", _output),
-    "vllm-score": ("/score", _pair),
+    "vllm-classify": ("/classify", lambda texts: {"input": texts["output"]}),
+    "vllm-score": ("/score", lambda texts: {"text_1": texts["source"], "text_2": texts["output"]}),
     "vllm-reward": ("/pooling", _conversation),
 }
 
