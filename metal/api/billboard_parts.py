@@ -23,7 +23,7 @@ from metal.api.options import (
 )
 from metal.api.read import load
 from metal.data.escaping import csv_text
-from metal.data.files import check_new, check_new_file, new_file, new_folder, read_json
+from metal.data.files import check_new, check_new_file, new_folder, read_json, write_new
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -177,8 +177,7 @@ def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
     text = csv_text(curve.table)
     if _is_csv(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        with new_file(out) as partial:
-            partial.write_text(text, encoding="utf-8")
+        write_new(out, text)
         return
     with new_folder(out, force=force, marks=REFERENCE_MARKS) as folder:
         (folder / "references.csv").write_text(text, encoding="utf-8")
@@ -231,8 +230,7 @@ def billboard_apply(
     scores = _folder_scores(given, wanted) if given.is_dir() else _table_scores(given, wanted, place)
     table = apply_ensemble(record, scores)
     if out:
-        with new_file(Path(out)) as partial:
-            partial.write_text(csv_text(table), encoding="utf-8", newline="")
+        write_new(Path(out), csv_text(table))
     return EnsembleScores(str(record["ensemble"]), table)
 
 

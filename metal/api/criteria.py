@@ -54,7 +54,7 @@ def criterion_new(
 
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
     from metal.data.dataset_lines import criterion_record
-    from metal.data.files import check_outside, new_file
+    from metal.data.files import check_outside, write_new
     from metal.data.records import Criterion, Scale
 
     if isinstance(name, Criterion):
@@ -79,8 +79,7 @@ def criterion_new(
         if file.exists():
             raise UsageError(f"{file} exists; change it there, or give the criterion another name")
         file.parent.mkdir(parents=True, exist_ok=True)
-        with new_file(file) as partial:
-            partial.write_text(tomli_w.dumps(criterion_record(criterion)), encoding="utf-8")
+        write_new(file, tomli_w.dumps(criterion_record(criterion)))
         return criterion
     check_outside(Path(data))
     with dataset_to_change(Path(data)) as dataset:

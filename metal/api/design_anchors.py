@@ -67,7 +67,7 @@ def design_anchors(
 
     from metal.api.read import folder_of, with_runs
     from metal.building.store import DRAWN as FILE
-    from metal.building.store import FOLDER, note_drawn, read_drawn
+    from metal.building.store import FOLDER, note_drawn
     from metal.data.dataset import dataset_to_change, people_named
     from metal.fairness.conditions import pivot_of
     from metal.planning.anchors import ANCHORS, anchor_contents, anchor_rows, draw_anchors
@@ -99,13 +99,7 @@ def design_anchors(
             raise UsageError("no pilot says how far people disagree, so give `contents`, for instance 30")
         number = contents or int(most)
         records, groups = draw_anchors(dataset, shared, number, judge, seed)
-        lost = len({*read_drawn(folder)} - {record["source"] for record in records})
-        if lost and not force:
-            raise UsageError(
-                f"{lost:,} sources that were drawn before would not be: give the same `seed` and `judge` and as many "
-                "`contents` or more, or `force=True`, and their labels do not count"
-            )
-        note_drawn(folder, records)
+        note_drawn(folder, records, "contents", force=force)
     few = number > len(shared)
     warnings = (
         [f"{number:,} contents are needed, and {len(shared):,} are in every language: all are drawn"] if few else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.diff import Alpha, Power, judged
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
-from metal.data.files import check_new_file, new_file, read_toml
+from metal.data.files import check_new_file, read_toml, write_new
 from metal.data.languages import language_name
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
@@ -238,8 +238,7 @@ def gate_init(
     about |= Declared.hashes(before) | {"repeats": declared.repeats, "least": declared.least}
     chosen = {name: list(getattr(declared, name)) for name in ("criteria", "languages", "expected")}
     about |= {name: values for name, values in chosen.items() if values}
-    with new_file(path) as partial:
-        partial.write_text(tomli_w.dumps(about | {"margins": vars(declared.margins)}), encoding="utf-8")
+    write_new(path, tomli_w.dumps(about | {"margins": vars(declared.margins)}))
     return lines
 
 

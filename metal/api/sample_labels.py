@@ -70,15 +70,8 @@ def sample_labels(
         check_known("language", names(languages), dataset.languages)
         asked = names(languages) or dataset.languages
         records, rows, without = draw(dataset, labels, judge, asked, seed)
-        drawn = read_drawn(folder)
-        others = [entry for entry in drawn.values() if entry["language"] not in asked]
-        lost = len({*drawn} - {entry["source"] for entry in [*records, *others]})
-        if lost and not force:
-            raise UsageError(
-                f"{lost:,} of {len(drawn):,} sources that were drawn before would not be: give the same `seed` and "
-                "`judge` and as many `labels` or more, or `force=True`, and their labels do not count"
-            )
-        note_drawn(folder, [*others, *records])
+        others = [entry for entry in read_drawn(folder).values() if entry["language"] not in asked]
+        note_drawn(folder, [*others, *records], "labels", force=force)
     columns = [name for name in DRAWN if judge or not name.startswith("judge")]
     all_drawn = {code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked}
     few = [f"{code} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels]

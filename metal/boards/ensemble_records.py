@@ -16,12 +16,11 @@ import pandas as pd
 
 from metal.boards.cells import OVERALL
 from metal.boards.ensemble import BoardEnsemble
-from metal.boards.history import first_row
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
 from metal.data.records import METRIC_SCORE
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.metrics.dataset_scores import NO_NUMBER
+from metal.raters.metrics.dataset_scores import NO_NUMBER, first_row
 
 VERSIONED = re.compile(r"\+version\.([0-9]{1,9})(\+data\.[0-9a-f]{8})?$")  # earlier ones have no data
 

@@ -25,6 +25,7 @@ from metal.data.files import whole_text
 from metal.data.ratings import facts_in, tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater
 from metal.errors import DataError, UnknownName, UsageError, nearest
+from metal.raters.metrics.dataset_scores import first_row
 
 What = Literal["data", "generator", "metric", "ratings", "withdrawn"]
 JOINED = ("generator", "metric", "ratings")
@@ -220,11 +221,6 @@ def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tupl
             raise DataError(f"{where} row {row}", f"source {source!r}, text {text!r}", "Both are texts")
         rows.append((str(source), whole_text(plain)))
     return rows
-
-
-def first_row(path: Path) -> int:
-    """What a person calls the first row of a table: 2 below a header, 1 in files without one."""
-    return 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
 
 
 def generator_outputs(

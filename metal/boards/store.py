@@ -26,7 +26,16 @@ from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.dataset_lines import numbered_records, rater_record, read_output, read_raters, text_record
-from metal.data.files import new_file, new_folder, of_one_state, one_writer, read_json, recover, whole_text, write_jsonl
+from metal.data.files import (
+    new_folder,
+    of_one_state,
+    one_writer,
+    read_json,
+    recover,
+    whole_text,
+    write_jsonl,
+    write_new,
+)
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
@@ -339,8 +348,7 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
         with one_writer(folder):
             kept = kept_settings(folder, 1)
             whom = {key: value for key, value in kept.to_dict().items() if key in WHOM and value} | given
-            with new_file(folder / BOARD / "settings.json") as partial:
-                partial.write_text(json.dumps(whom, indent=1) + "\n", encoding="utf-8")
+            write_new(folder / BOARD / "settings.json", json.dumps(whom, indent=1) + "\n")
     except OSError:
         return
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from metal.boards.history import (
     board_at,
     check_name,
     find_standing,
-    first_row,
     generator_outputs,
     read_rows,
     standing,
@@ -35,15 +33,13 @@ from metal.raters.metrics import Metric, find_metric, is_built_in
 from metal.raters.metrics.contract import read_name
 from metal.raters.metrics.dataset_scores import (
     Scores,
-    Table,
     about_references,
     changed,
+    file_scores,
     given_scores,
     metric_rater,
     not_in,
     outputs_to_score,
-    outside_scores,
-    rater,
     score_outputs,
     together,
     with_metric_score,
@@ -341,7 +337,9 @@ def submit_metric(
             about |= {"function": function, "seconds": seconds, "memory": memory}
             about |= {"reads": ", ".join(path.name for path in reads)} if reads else {}
         else:
-            scores, lines = _table_scores(path, content, dataset, plain, direction or "higher", signature)
+            outputs = list(dataset.outputs.values())
+            scores, lacking = file_scores(path, plain, direction or "higher", signature, dataset, outputs)
+            lines = [f"{len(lacking):,} outputs of the board have no score in {path.name}"] if lacking else []
         if not scores.facts["score"].notna().any():
             raise UsageError(f"{path.name} gives no output a score ({_summary(scores)}); it does not join")
         about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
@@ -366,17 +364,6 @@ def _program_scores(
     left_out = len(dataset.outputs) - len(outputs)
     lines = [f"{left_out:,} outputs have no text, or are not to be rated"] if left_out else []
     return scores, lines + about_references([metric], dataset, outputs)
-
-
-def _table_scores(
-    path: Path, content: bytes, dataset: Dataset, name: str, direction: Direction, signature: str
-) -> tuple[Scores, list[str]]:
-    table = Table(path, read_frame(path), first_row(path))
-    digest = blake2b(content, digest_size=8).hexdigest()
-    signed = f"{signature or name}|from:{path.name}|blake2b:{digest}"
-    metric = rater(name, signed, direction, negated=direction == "lower")
-    scores, missing = outside_scores(table, dataset, metric, list(dataset.outputs.values()))
-    return scores, [f"{len(missing):,} outputs of the board have no score in {path.name}"] if missing else []
 
 
 # ---------------------------------------------------------------- withdrawn

@@ -88,13 +88,11 @@ def note_given(dataset: Path, assignments: Sequence[Assignment], form: str, seed
     for assignment in assignments:
         for task in assignment.tasks:
             tasks[task.task] = tasks.get(task.task, {}) | _task_record(assignment, task)
-    with new_file(folder / TASKS) as partial:
-        write_jsonl(partial, tasks.values())
+    write_jsonl(folder / TASKS, tasks.values())
     _note_templates(folder, {each.template.name: each for each in assignments if each.template.paired})
     before = list(_lines(folder / GIVEN, ("rater",)))
     records = [_given_record(assignment, form, seed) for assignment in assignments]
-    with new_file(folder / GIVEN) as partial:
-        write_jsonl(partial, [*before, *(record for record in records if record not in before)])
+    write_jsonl(folder / GIVEN, [*before, *(record for record in records if record not in before)])
 
 
 def _task_record(assignment: Assignment, task: Task) -> dict[str, Any]:
@@ -129,8 +127,7 @@ def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None
             if criterion in assignment.template.compared
         }
         records[name] = {"template": name, "compared": {**records.get(name, {}).get("compared", {}), **labels}}
-    with new_file(folder / TEMPLATES) as partial:
-        write_jsonl(partial, records.values())
+    write_jsonl(folder / TEMPLATES, records.values())
 
 
 def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
@@ -146,11 +143,20 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
     return drawn
 
 
-def note_drawn(dataset: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Replace drawn.jsonl."""
+def note_drawn(dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool) -> None:
+    """Replace drawn.jsonl. Raises UsageError where a source drawn before would be lost, unless forced.
+
+    number: the parameter that says how many are drawn.
+    """
+    drawn = read_drawn(dataset)
+    lost = len({*drawn} - {entry["source"] for entry in records})
+    if lost and not force:
+        raise UsageError(
+            f"{lost:,} of {len(drawn):,} sources that were drawn before would not be: give the same `seed` and `judge` "
+            f"and as many `{number}` or more, or `force=True`, and their labels do not count"
+        )
     (dataset / FOLDER).mkdir(exist_ok=True)
-    with new_file(dataset / FOLDER / DRAWN) as partial:
-        write_jsonl(partial, records)
+    write_jsonl(dataset / FOLDER / DRAWN, records)
 
 
 def read_compared(dataset: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from metal.cli.analyses import check_one_way, show_run
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
-from metal.data.files import check_new, new_file
+from metal.data.files import check_new, write_new
 from metal.show.terminal import console
 from metal.show.view import Paragraph
 
@@ -91,8 +91,7 @@ def _gate(
         made = metal.gate(gate, run)
     made.save(folder, force=True)
     if junit:
-        with new_file(junit) as partial:
-            partial.write_text(made.junit(), encoding="utf-8")
+        write_new(junit, made.junit())
     show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict})
     sys.exit(made.exit_code)
 

@@ -109,8 +109,8 @@ def not_utf8(path: Path, row: int, error: UnicodeDecodeError) -> DataError:
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object per line, UTF-8; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    """One JSON object per line, UTF-8, whole or not at all; lone surrogates, which it cannot hold, become U+FFFD."""
+    with new_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
             text = json.dumps(record, ensure_ascii=False)
             file.write(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") + "\n")
@@ -311,6 +311,12 @@ def new_file(path: Path) -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_new(path: Path, content: str | bytes) -> None:
+    """A file with this content, text in UTF-8; one that is there is replaced, whole or not at all."""
+    with new_file(path) as partial:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NoReturn
 import pandas as pd
 import pyarrow as pa
 
-from metal.data.files import new_file, not_utf8, read_jsonl, read_text
+from metal.data.files import new_file, not_utf8, read_jsonl, read_text, write_new
 from metal.data.ratings import FACTS, OPTIONAL, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.errors import DataError, UsageError, nearest
@@ -263,8 +263,7 @@ def facts_parquet(facts: pd.DataFrame) -> bytes:
 
 def write_facts(facts: pd.DataFrame, path: str | Path) -> None:
     """Write the facts as Parquet, as a whole or not at all."""
-    with new_file(Path(path)) as partial:
-        partial.write_bytes(facts_parquet(facts))
+    write_new(Path(path), facts_parquet(facts))
 
 
 def _arrow(facts: pd.DataFrame) -> pa.Table:

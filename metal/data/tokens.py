@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import URLError
 
-from metal.data.files import new_file, whole_text
+from metal.data.files import whole_text, write_new
 from metal.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def _file(name: str) -> Path:
             return place
     content = _downloaded(url, name, path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with new_file(path) as partial:
-        partial.write_bytes(content)
+    write_new(path, content)
     return path
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from metal.data import ratings_files
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.dataset_lines import numbered_records, read_output, text_record
-from metal.data.files import new_file, write_jsonl
+from metal.data.files import write_jsonl
 from metal.data.languages import language_name
 from metal.data.ratings import facts_from, join
 from metal.data.records import Output, Rating
@@ -89,8 +89,7 @@ def write_questions(folder: Path, questions: Iterable[Output]) -> None:
     """Keep the questions, beside those asked before."""
     all_questions = read_questions(folder) | {question.output: question for question in questions}
     (folder / FOLDER).mkdir(exist_ok=True)
-    with new_file(folder / FOLDER / QUESTIONS) as partial:
-        write_jsonl(partial, map(text_record, all_questions.values()))
+    write_jsonl(folder / FOLDER / QUESTIONS, map(text_record, all_questions.values()))
 
 
 def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import tomli_w
 
 from metal.data.dataset import Dataset
-from metal.data.files import check_new, new_file, read_toml
+from metal.data.files import check_new, read_toml, write_new
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
@@ -180,8 +180,7 @@ class Job(ABC):
         settings |= {"concurrency": self.concurrency} if self.concurrency else {}
         settings |= {self.DESCRIBED: {model.name: model.described() for model in self.plan.models}} | more
         about = manifest(self.command, self.dataset, [self.folder], settings, self.raters, self.signature)
-        with new_file(out / "run.toml") as partial:
-            partial.write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+        write_new(out / "run.toml", tomli_w.dumps(about.to_dict()))
 
 
 def check_place(out: Path, command: str, *, force: bool) -> None:

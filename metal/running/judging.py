@@ -11,7 +11,7 @@ from typing import Any
 
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
-from metal.data.files import bundled, new_file, write_jsonl
+from metal.data.files import bundled, write_jsonl
 from metal.data.languages import language_name, sides
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
@@ -123,8 +123,7 @@ class JudgeJob(Job):
         collected = Collected(self.plan, index_journal(self.plan, out / JOURNAL))
         rated = with_questions(self.dataset, self.questions)
         people, facts = run_baselines(rated, self.baselines, seed=self.request.seed)
-        with new_file(out / "raters.jsonl") as partial:
-            write_jsonl(partial, map(rater_record, chain(collected.raters(), people)))
+        write_jsonl(out / "raters.jsonl", map(rater_record, chain(collected.raters(), people)))
         chosen = {output.output for output in self.plan.outputs}
         baselines = (
             Rating(*row)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ from metal.data.files import (
 )
 from metal.data.ratings import FACTS, facts_in, tidy_facts
 from metal.data.ratings_files import find_ratings, write_facts
-from metal.data.records import METRIC_SCORE, Rater
-from metal.data.tables.files import read_frame
+from metal.data.records import METRIC_SCORE, Direction, Rater
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
 from metal.raters.metrics import dataset_scores as metric_scores
@@ -256,24 +254,15 @@ def score(
 
 
 def score_from_file(
-    path: Path, name: str, direction: str, signature: str, dataset: Dataset, place: Place, *, force: bool
+    path: Path, name: str, direction: Direction, signature: str, dataset: Dataset, place: Place, *, force: bool
 ) -> Scoring:
     """Take the scores of a file that were computed elsewhere."""
     began = time.perf_counter()
-    first_row = 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
-    table = metric_scores.Table(path, read_frame(path), first_row)
-    digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
-    lower = direction == "lower"
-    new = metric_scores.rater(
-        name,
-        f"{signature or name}|from:{path.name}|blake2b:{digest}",
-        "lower" if lower else "higher",
-        "computed elsewhere",
-        negated=lower,
-    )
     outputs = [output for output in dataset.outputs.values() if output.chosen]
-    scores, lacking = metric_scores.outside_scores(table, dataset, new, outputs)
-    earlier = _kept(new, dataset, place, force)
+    scores, lacking = metric_scores.file_scores(
+        path, name, direction, signature, dataset, outputs, "computed elsewhere"
+    )
+    earlier = _kept(scores.rater, dataset, place, force)
     result = MetricScores(earlier, None) if earlier else MetricScores(place.add(scores), time.perf_counter() - began)
     words = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: " if lacking else ""
     words += metric_scores.first_names(lacking)

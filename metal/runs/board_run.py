@@ -145,13 +145,9 @@ class BoardRun(RankingRun):
         (folder / "ensembles.json").write_text(ensembles + "\n", encoding="utf-8")
 
     def _check(self, folder: Path) -> None:
-        board = self.manifest.get("board")
-        if not isinstance(board, dict) or not isinstance(board.get("main"), str) or not _names(board.get("people")):
-            raise DataError(folder / "run.toml", "no table [board] with main and people", again(COMMAND))
+        super()._check(folder)
         for table in DESCRIBED:
             self._check_names(folder, table, "criterion", {*self.criteria, OVERALL}, "run.toml")
-        if self.main not in self.measured:
-            raise DataError(folder, f"criterion {self.main!r} of run.toml is not in the tables", again(COMMAND))
 
     @cached_property
     def version(self) -> int:
@@ -172,10 +168,6 @@ class BoardRun(RankingRun):
         """The kind in words."""
         kind = self.kinds.get(rater, "metric")
         return KINDS.get(kind, kind)
-
-
-def _names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _ensembles(path: Path) -> tuple[Mapping[str, Any], ...]:

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.text import count, share
-from metal.errors import DataError
 from metal.genie.leaderboard.leaderboard import COLUMNS, LeaderboardTables
 from metal.genie.leaderboard.output_scores import OVERALL
 from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.parts import again
 from metal.runs.run import RankingRun, spoken
 
 COMMAND = "leaderboard"
@@ -47,6 +45,7 @@ class LeaderboardRun(RankingRun):
     described = DESCRIBED
     ranks = "leaderboard"
     about = "leaderboard"
+    listed = ("people", "counted")
 
     @classmethod
     def _about(cls, made: LeaderboardTables) -> dict[str, Any]:
@@ -54,17 +53,10 @@ class LeaderboardRun(RankingRun):
         return {cls.about: about | {"counted": list(made.counted)}}
 
     def _check(self, folder: Path) -> None:
-        about = self.manifest.get("leaderboard")
-        if not isinstance(about, dict) or not isinstance(about.get("main"), str):
-            raise DataError(folder / "run.toml", "no table [leaderboard] with main, people and counted", again(COMMAND))
-        for part in ("people", "counted"):
-            if not isinstance(about.get(part), list) or not all(isinstance(rater, str) for rater in about[part]):
-                raise DataError(folder / "run.toml", f"no {part!r} in the table [leaderboard]", again(COMMAND))
+        super()._check(folder)
         for table in ("leaderboard", "beside"):
             self._check_names(folder, table, "criterion", {*self.criteria, OVERALL}, "run.toml")
         self._check_names(folder, "beside", "rater", self.raters, "raters.jsonl")
-        if self.main not in self.measured:
-            raise DataError(folder, f"criterion {self.main!r} of run.toml is not in the tables", again(COMMAND))
 
     @cached_property
     def counted(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_criterion, read_raters
-from metal.data.files import new_file, new_folder, of_one_state
+from metal.data.files import new_folder, of_one_state, write_new
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Manifest, Rater
 from metal.data.text import name
@@ -235,10 +235,21 @@ class RankingRun(Run):
 
     ranks: ClassVar[str]
     about: ClassVar[str]  # the table of run.toml with the criterion shown first, and the people who count
+    listed: ClassVar[tuple[str, ...]] = ("people",)  # what that table lists
 
     @classmethod
     def _about(cls, made: Any) -> dict[str, Any]:
         return {cls.about: {"main": made.main, "people": list(made.people)}}
+
+    def _check(self, folder: Path) -> None:
+        about = self.manifest.get(self.about)
+        if not isinstance(about, dict) or not isinstance(about.get("main"), str):
+            raise DataError(folder / "run.toml", f"no table [{self.about}] with main and people", again(self.command))
+        for part in self.listed:
+            if not isinstance(about.get(part), list) or not all(isinstance(name, str) for name in about[part]):
+                raise DataError(folder / "run.toml", f"no {part!r} in the table [{self.about}]", again(self.command))
+        if self.main not in self.measured:
+            raise DataError(folder, f"criterion {self.main!r} of run.toml is not in the tables", again(self.command))
 
     @cached_property
     def main(self) -> str:
@@ -292,6 +303,5 @@ def write_page(html: str, folder: Path) -> Path:
     path = folder / "report.html"
     if path.is_dir():
         raise UsageError(f"{path} is a folder, where the report should stand; move it away")
-    with new_file(path) as partial:
-        partial.write_text(html, encoding="utf-8", newline="\n")
+    write_new(path, html)
     return path

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from metal.data.files import naming, new_file
+from metal.data.files import naming, write_new
 from metal.errors import DataError, UsageError
 from metal.gating.watching import Key
 from metal.raters.judges.journal import heal
@@ -35,8 +35,7 @@ class WatchFile:
         self._taken: set[tuple[str, str, Key]] = set()
         head = {"watch": 1, "alpha": alpha, "least": [[list(key), least[key]] for key in self._keys]}
         if not path.is_file():
-            with new_file(path) as partial:
-                partial.write_text(json.dumps(head, ensure_ascii=False) + "\n", encoding="utf-8")
+            write_new(path, json.dumps(head, ensure_ascii=False) + "\n")
             return
         heal(path)
         lines = path.read_bytes().splitlines()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from metal.data.files import new_file
+from metal.data.files import write_new
 from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
 from metal.show.svg import standalone
@@ -67,8 +67,7 @@ def save_chart(chart: Chart, path: str | Path) -> None:
         content = _converter().svg_to_pdf(picture)
     else:
         content = _converter().svg_to_png(picture, scale=3)
-    with new_file(path) as partial:
-        partial.write_bytes(content)
+    write_new(path, content)
 
 
 def _converter() -> ModuleType:
@@ -106,8 +105,7 @@ def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, 
     texts = {table.name: to_latex(table) for table in tables}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        with new_file(folder / f"{name}.tex") as partial:
-            partial.write_text(text, encoding="utf-8")
+        write_new(folder / f"{name}.tex", text)
     return len(texts), all(char <= LAST_LATIN for text in texts.values() for char in text)
 
 

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from metal.data.files import new_file, read_jsonl, read_toml, whole_text
+from metal.data.files import read_jsonl, read_toml, whole_text, write_new
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.journal import heal
 
@@ -117,8 +117,7 @@ class Campaign:
         for file, content in files.items():
             (folder / file).write_bytes(content)
         card = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(settings).items()}
-        with new_file(folder / CARD) as partial:
-            partial.write_text(tomli_w.dumps(card), encoding="utf-8")
+        write_new(folder / CARD, tomli_w.dumps(card))
         return cls(folder, settings)
 
     def note(self, file: str, **record: Any) -> None:

@@ -22,6 +22,7 @@ from metal.data.dataset import Dataset, concat_facts
 from metal.data.files import whole_text
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
+from metal.data.tables.files import read_frame
 from metal.data.text import counted, first_few
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics import scored
@@ -236,14 +237,18 @@ def not_in(earlier: Scores | None, outputs: Sequence[Output]) -> list[Output]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as read, all cells as text. first_row: what a person calls its first row."""
+    """A table as read, all cells as text."""
 
     path: Path
     frame: pd.DataFrame
-    first_row: int
 
     def row(self, at: int) -> str:
-        return f"{self.path} row {at + self.first_row}"
+        return f"{self.path} row {at + first_row(self.path)}"
+
+
+def first_row(path: Path) -> int:
+    """What a person calls the first row of a table: 2 below a header, 1 in files without one."""
+    return 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
 
 
 def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequence[Output]) -> tuple[Scores, list[str]]:
@@ -268,6 +273,22 @@ def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequen
     given = set(names)
     lacking = [output.output for output in outputs if output.output not in given]
     return Scores(with_digest(rater, dataset, names), rows), lacking
+
+
+def file_scores(
+    path: Path,
+    name: str,
+    direction: Direction,
+    signature: str,
+    dataset: Dataset,
+    outputs: Sequence[Output],
+    summary: str = "",
+) -> tuple[Scores, list[str]]:
+    """The scores of a file that were computed elsewhere, as a metric of that name; and as of `outside_scores`."""
+    digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    signed = f"{signature or name}|from:{path.name}|blake2b:{digest}"
+    metric = rater(name, signed, direction, summary, negated=direction == "lower")
+    return outside_scores(Table(path, read_frame(path)), dataset, metric, outputs)
 
 
 def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path) -> list[Scores]:
