@@ -233,7 +233,7 @@ def made() -> Dataset:
 
 
 def read(made: Dataset, lower: bool = False, **columns: list[Any]) -> tuple[Scores, list[str]]:
-    table = Table(Path("comet.csv"), pd.DataFrame(columns), 2)
+    table = Table(Path("comet.csv"), pd.DataFrame(columns))
     new = rater("comet", "1", "lower" if lower else "higher", negated=lower)
     return outside_scores(table, made, new, list(made.outputs.values()))
 
