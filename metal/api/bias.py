@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclass, replacees import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -112,9 +112,9 @@ def bias_language(
         codes = settings.languages or dataset.languages
         people, shared = people_named(dataset, reference), len(anchor_contents(dataset, codes))
         needed = [*anchor_rows(dataset, people, codes, pivot_of(dataset, codes, pivot), HALF_WIDTH, shared)]
-    tables = {**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))}
+    made = replace(bias, tables={**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))})
     asked = {"pivot": pivot, "falls": ",".join(names(falls)), "reference": reference}
-    return inputs.result(LanguageBias, dataset, asked, tables, bias.warnings, tables["language_bias"]["judge"])
+    return inputs.result(LanguageBias, dataset, asked, made, made.tables["language_bias"]["judge"])
 
 
 @dataclass(frozen=True, repr=False)

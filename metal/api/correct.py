@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import (
@@ -99,7 +100,7 @@ def correct(
     if drawn:
         signed["labelled"] = f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
     took_part = [*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]]
-    return inputs.result(CorrectedScores, dataset, asked, made.tables, warnings, took_part, signed)
+    return inputs.result(CorrectedScores, dataset, asked, replace(made, warnings=warnings), took_part, signed)
 
 
 def _doubts(dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame) -> Iterator[str]:

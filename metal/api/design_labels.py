@@ -73,4 +73,4 @@ def design_labels(
     plain = {"reference": reference, **asked.to_dict()}
     about = {key: value for key, value in plain.items() if value and key != "prices"}
     signed = {"design": "labels", **about, "pay": pay or "", "fee": fee if pay else ""}
-    return inputs.result(LabelPlan, dataset, plain, made.tables, made.warnings, made.tables["labels"]["judge"], signed)
+    return inputs.result(LabelPlan, dataset, plain, made, made.tables["labels"]["judge"], signed)

@@ -196,4 +196,4 @@ def probe_report(
     dataset = inputs.dataset
     made = probe_tables(dataset, settings, progress=progress or no_progress)
     asked = {"reference": reference, "seed": seed}
-    return inputs.result(ProbeReport, dataset, asked, made.tables, made.warnings, made.tables["probes"]["judge"])
+    return inputs.result(ProbeReport, dataset, asked, made, made.tables["probes"]["judge"])

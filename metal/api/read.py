@@ -16,6 +16,7 @@ from metal.errors import DataError, UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from metal.data.analysed import Analysed
     from metal.data.dataset import Dataset
     from metal.data.formats import Draft
     from metal.data.records import Manifest, Scale
@@ -327,8 +328,7 @@ class Inputs:
         kind: type[AnyRun],
         dataset: Dataset,
         asked: Mapping[str, Any],
-        tables: Mapping[str, pd.DataFrame],
-        warnings: Iterable[str],
+        made: Analysed,
         judges: Iterable[str],
         signed: Mapping[str, object] | None = None,
     ) -> AnyRun:
@@ -341,7 +341,7 @@ class Inputs:
         parts = {key: value for key, value in asked.items() if value} if signed is None else signed
         line = signature_line({"metal": __version__, "data": dataset.identity, **parts})
         manifest = self.manifest(kind.command, dataset, asked, sorted(set(judges)), line).to_dict()
-        return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, tuple(warnings))
+        return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
 
 
 def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:

@@ -78,6 +78,7 @@ def select(
     """
     from metal.api.select_result import Selection
     from metal.auditing.settings import AuditSettings
+    from metal.data.analysed import Analysed
     from metal.data.pairs import one_item_per_pair, originals, swapped_pairs
     from metal.errors import check_known
     from metal.selecting.selecting import WAYS, SelectSettings, doubts, selected
@@ -112,8 +113,8 @@ def select(
     }
     about = {key: ",".join(map(str, value)) if isinstance(value, list) else value for key, value in asked.items()}
     about["costs"] = ",".join(f"{who}={price}" for who, price in (costs or {}).items())
-    warnings = (*made_of_others, *doubts(tables, alpha))
-    return inputs.result(Selection, dataset, asked, tables, warnings, tables["calibration"]["judge"], about)
+    made = Analysed(tables, (*made_of_others, *doubts(tables, alpha)))
+    return inputs.result(Selection, dataset, asked, made, tables["calibration"]["judge"], about)
 
 
 def _dollars(dataset: Dataset, costs: Pairs) -> dict[str, float]:

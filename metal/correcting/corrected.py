@@ -14,6 +14,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.correcting.class_shares import CLASSES, class_rows
+from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.text import plural
 from metal.errors import UsageError
@@ -39,14 +40,6 @@ DIFFERENCES = (
     *("language", "criterion", "judge", "first", "second", "labelled", "difference", "difference_low"),
     *("difference_high", "people_only", "p_adjusted"),
 )
-
-
-@dataclass(frozen=True)
-class CorrectedTables:
-    """Tables `corrected`, `differences` and `classes`, and warnings."""
-
-    tables: dict[str, pd.DataFrame]
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ def corrected(
     test_set: bool = False,
     drawn: Mapping[str, float] | None = None,
     progress: Callable[[int, int], None],
-) -> CorrectedTables:
+) -> Analysed:
     """Corrected means and differences, or shares of classes.
 
     labels: take people's ratings of so many random sources of a language; 0: all. test_set: what people rated is a test
@@ -124,7 +117,7 @@ def corrected(
         "differences": pd.DataFrame(differences, columns=list(DIFFERENCES)),
         "classes": pd.DataFrame(classes, columns=list(CLASSES)),
     }
-    return CorrectedTables(tables, tuple(warnings))
+    return Analysed(tables, tuple(warnings))
 
 
 def chances_of(

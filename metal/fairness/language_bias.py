@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pandas as pd
 from metal.auditing.cells import judges_of, repeats_of
 from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
+from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import SEVERAL, language_name
 from metal.data.pairs import one_item_per_pair
@@ -48,14 +48,6 @@ LANGUAGE_BIAS = (
 TABLES = {"language_bias": LANGUAGE_BIAS, "conditions": CONDITIONS, "severity": SEVERITY}
 
 
-@dataclass(frozen=True)
-class BiasTables:
-    """Tables `language_bias`, `conditions` and `severity`, and warnings."""
-
-    tables: dict[str, pd.DataFrame]
-    warnings: tuple[str, ...]
-
-
 def language_bias(
     dataset: Dataset,
     settings: AuditSettings,
@@ -63,7 +55,7 @@ def language_bias(
     pivot: str = "",
     falls: Sequence[str] = (),
     progress: Callable[[int, int], None],
-) -> BiasTables:
+) -> Analysed:
     """How each judge treats each language. pivot: the language that flips are counted against; where empty, English if
     there is English, else the language with the most outputs. falls: criteria that a wrong language must fail.
 
@@ -83,7 +75,7 @@ def language_bias(
             for row in language_pair_rows(dataset, settings, judge, people if judge == PEOPLE else [judge])
         ]
         tables = {name: pd.DataFrame(columns=list(columns)) for name, columns in TABLES.items()}
-        return BiasTables(tables | {"language_bias": pd.DataFrame(pairs, columns=list(LANGUAGE_BIAS))}, ())
+        return Analysed(tables | {"language_bias": pd.DataFrame(pairs, columns=list(LANGUAGE_BIAS))}, ())
     if len(languages) < 2:
         raise UsageError(
             f"a language bias needs two languages or more, and here is {len(languages)}; add data with another "
@@ -140,7 +132,7 @@ def language_bias(
         for judge, outputs in unpaired.items()
         if outputs
     ]
-    return BiasTables(tables, (*([left_out] if unordered else []), *lost, *_unreliable(rows)))
+    return Analysed(tables, (*([left_out] if unordered else []), *lost, *_unreliable(rows)))
 
 
 def _unreliable(rows: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pandas as pd
 from metal.auditing.cells import judges_of
 from metal.auditing.scored_outputs import MARGIN, UNKNOWN
 from metal.auditing.settings import AuditSettings
+from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import language_name
 from metal.data.records import Criterion
@@ -44,14 +45,6 @@ _NONE = Share(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class ProbeTables:
-    """What `probe_tables` makes: tables `probes` and `trends`, and warnings."""
-
-    tables: dict[str, pd.DataFrame]
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Scores:
     """Scores of one criterion, turned so that higher is better: a row for each output, a column for each rater.
 
@@ -77,7 +70,7 @@ class _Scores:
         return first[both], second[both], pd.factorize(of[both])[0], int((~both).sum())
 
 
-def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None]) -> ProbeTables:
+def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None]) -> Analysed:
     """What each judge makes of each change that the dataset of probes declares.
 
     Raises UsageError for a dataset that declares none, or that no judge rated; UnknownName for names there are not.
@@ -109,7 +102,7 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callabl
         )
     _conclude(rows)
     probes, trend = pd.DataFrame(rows, columns=list(PROBES)), pd.DataFrame(trends, columns=list(TRENDS))
-    return ProbeTables({"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people)))
+    return Analysed({"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people)))
 
 
 def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) -> _Scores:

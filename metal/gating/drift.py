@@ -12,6 +12,7 @@ import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
+from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.ratings import NOT_ASKED
@@ -54,14 +55,6 @@ class Margins:
                 raise UsageError(f"{name} {value!r}: a number between 0 and {most:g} is needed, such as 0.05")
 
 
-@dataclass(frozen=True)
-class DriftTables:
-    """What `drift` gives: tables `drift` and `signature`, and warnings."""
-
-    tables: dict[str, pd.DataFrame]
-    warnings: tuple[str, ...]
-
-
 def judge_pairs(now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str] = ()) -> dict[str, str]:
     """{judge: the judge of the baseline that it is compared with}: of the same name, or the only ones of both.
 
@@ -94,7 +87,7 @@ def judge_pairs(now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str
 
 def drift(
     after: Dataset, before: Dataset, settings: AuditSettings, margins: Margins, pairs: Mapping[str, str]
-) -> DriftTables:
+) -> Analysed:
     """Each judge beside what it was, on the outputs that were judged both times, against the people of `after`.
 
     pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its flips. Holm's correction
@@ -138,7 +131,7 @@ def drift(
             columns=list(SIGNATURE),
         ),
     }
-    return DriftTables(tables, (*warnings, *_people_changed(after, before)))
+    return Analysed(tables, (*warnings, *_people_changed(after, before)))
 
 
 def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:

@@ -19,6 +19,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.correcting.corrected import ALL, LEAST, SourceMeans, source_means
+from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.text import plural
 from metal.errors import UsageError
@@ -118,17 +119,9 @@ class Pilot:
         return math.sqrt(self.sd**2 * (1 - self.rho_low**2 * (1 - (self.share if self.judged else 0))) / self.price(1))
 
 
-@dataclass(frozen=True)
-class LabelTables:
-    """tables: `labels`, a row for each language, criterion and judge. warnings: what to know before."""
-
-    tables: dict[str, pd.DataFrame]
-    warnings: tuple[str, ...]
-
-
 def plan_labels(
     dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Callable[[int, int], None]
-) -> LabelTables:
+) -> Analysed:
     """Labels for the half-width asked for, or what a budget gives, from the people and judges in the data.
 
     Raises UsageError where there is no judge, or nothing that people and a judge rated.
@@ -151,7 +144,7 @@ def plan_labels(
         if prices.underpaid
         else ()
     )
-    return LabelTables({"labels": table}, warnings)
+    return Analysed({"labels": table}, warnings)
 
 
 def _pilot(

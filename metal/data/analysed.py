@@ -1,0 +1,16 @@
+"""What every analysis gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """Tables by name, and warnings: what to know before they are believed."""
+
+    tables: Mapping[str, pd.DataFrame]
+    warnings: tuple[str, ...]
