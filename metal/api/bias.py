@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclass, replacees import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 

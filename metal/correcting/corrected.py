@@ -79,7 +79,7 @@ def corrected(
     drawn: Mapping[str, float] | None = None,
     progress: Callable[[int, int], None],
 ) -> Analysed:
-    """Corrected means and differences, or shares of classes.
+    """Corrected means and differences, or shares of classes: the tables `corrected`, `differences` and `classes`.
 
     labels: take people's ratings of so many random sources of a language; 0: all. test_set: what people rated is a test
     set of its own, no random subset. drawn: source -> the probability with which it was drawn; other sources' labels do

@@ -59,7 +59,8 @@ def language_bias(
     """How each judge treats each language. pivot: the language that flips are counted against; where empty, English if
     there is English, else the language with the most outputs. falls: criteria that a wrong language must fail.
 
-    Raises UsageError where fewer than two languages were judged, or where nothing makes them comparable.
+    Returns the tables `language_bias`, `conditions` and `severity`. Raises UsageError where fewer than two languages
+    were judged, or where nothing makes them comparable.
     """
     across = SEVERAL in dataset.languages and any(output.is_pair for output in dataset.outputs.values())
     if not across:

@@ -73,7 +73,8 @@ class _Scores:
 def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None]) -> Analysed:
     """What each judge makes of each change that the dataset of probes declares.
 
-    Raises UsageError for a dataset that declares none, or that no judge rated; UnknownName for names there are not.
+    Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or that no judge
+    rated; UnknownName for names there are not.
     """
     declared: Sequence[Mapping[str, Any]] = dataset.extra.get("probes", {}).get("conditions", ())
     if not declared:

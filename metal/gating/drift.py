@@ -91,7 +91,8 @@ def drift(
     """Each judge beside what it was, on the outputs that were judged both times, against the people of `after`.
 
     pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its flips. Holm's correction
-    runs over all checks of all rows. Raises UsageError where no output was judged both times.
+    runs over all checks of all rows. Returns the tables `drift` and `signature`. Raises UsageError where no output was
+    judged both times.
     """
     repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
     again = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}

@@ -124,7 +124,8 @@ def plan_labels(
 ) -> Analysed:
     """Labels for the half-width asked for, or what a budget gives, from the people and judges in the data.
 
-    Raises UsageError where there is no judge, or nothing that people and a judge rated.
+    Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError where there is no judge,
+    or nothing that people and a judge rated.
     """
     every = [cell for cell in cells(dataset, settings, continuous=True) if cell.criterion.scale.ends and cell.people]
     rows: list[tuple[dict[str, Any], Pilot | None]] = []
