@@ -285,10 +285,11 @@ def file_scores(
     summary: str = "",
 ) -> tuple[Scores, list[str]]:
     """The scores of a file that were computed elsewhere, as a metric of that name; and as of `outside_scores`."""
+    table = Table(path, read_frame(path))
     digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
     signed = f"{signature or name}|from:{path.name}|blake2b:{digest}"
     metric = rater(name, signed, direction, summary, negated=direction == "lower")
-    return outside_scores(Table(path, read_frame(path)), dataset, metric, outputs)
+    return outside_scores(table, dataset, metric, outputs)
 
 
 def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path) -> list[Scores]:
