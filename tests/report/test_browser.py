@@ -47,6 +47,8 @@ def test_filters(demo_run: Path, visit: Visiting) -> None:
     form = page.locator("#filters")
     form.locator("[name=language]").select_option("ar")
     assert number_of_items(page) == sum(item["language"] == "ar" for item in items)
+    names = page.locator("article [role=region]").evaluate_all("(parts) => parts.map((part) => part.ariaLabel)")
+    assert len(set(names)) == len(names) > 1  # an output stands here once for each criterion
     form.locator("[name=criterion]").select_option("task_quality")
     chosen = [item for item in items if (item["language"], item["criterion"]) == ("ar", "task_quality")]
     assert number_of_items(page) == len(chosen)

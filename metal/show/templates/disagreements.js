@@ -78,7 +78,8 @@ function card(data, item) {
   node.append(title, facts);
   if (data.texts[item.t]) node.append(make("h4", "Title"), make("div", data.texts[item.t], { class: "text", dir: "auto" }));
   node.append(...text(data, item, "Source", item.x), ...text(data, item, "Output", item.y));
-  const scroll = make("div", null, { class: "scroll", tabindex: "0", role: "region", "aria-label": `Ratings of ${item.o}` });
+  const name = `Ratings of ${item.o}, ${data.criteria[item.c].label}`;
+  const scroll = make("div", null, { class: "scroll", tabindex: "0", role: "region", "aria-label": name });
   const table = make("table", null, { class: "small" });
   const head = make("tr");
   for (const column of ["rater", "kind", "score", "comment"]) head.append(make("th", column, { scope: "col" }));
