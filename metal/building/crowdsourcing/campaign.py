@@ -45,6 +45,7 @@ class Campaign:
 
     @property
     def name(self) -> str:
+        """What the campaign is called: its folder's name."""
         return self.folder.name
 
     @classmethod

@@ -37,6 +37,7 @@ class Project:
 
     @property
     def ids(self) -> list[str]:
+        """The ids of its tasks."""
         return [str(task["data"]["task"]) for task in self.tasks]
 
 

@@ -38,6 +38,7 @@ class AlttestItem:
 
     @property
     def output(self) -> str:
+        """The id of the output that was labelled."""
         return f"{self.source}/{self.generator}"
 
 

@@ -243,6 +243,7 @@ class Table:
     frame: pd.DataFrame
 
     def row(self, at: int) -> str:
+        """Where a row is, for a message; at: its place, from 0."""
         return f"{self.path} row {at + first_row(self.path)}"
 
 

@@ -45,6 +45,7 @@ def _simulated(run: DesignRun) -> str:
 
 
 def designs_compared(run: DesignRun) -> str:
+    """How often one label each for more items repeats better than several for fewer."""
     pairs = [(by["unilabelling"]["sd"], by["multilabelling"]["sd"]) for by in designs(run).values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
@@ -87,6 +88,7 @@ def _items(run: DesignRun, row: dict[str, Any]) -> str:
 
 
 def pay(run: DesignRun) -> str:
+    """What an hour is paid, beside what it should be; empty where pay or time of a task is not known."""
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
         return ""
@@ -97,6 +99,7 @@ def pay(run: DesignRun) -> str:
 
 
 def limits(run: DesignRun) -> str:
+    """What a simulation from the data does not show."""
     rows = run.records("needs")
     few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
     return (

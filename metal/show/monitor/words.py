@@ -42,6 +42,7 @@ def _names(raters: list[str]) -> str:
 
 
 def limits(run: MonitorRun) -> str:
+    """What test questions, or colleagues, do not show of a person."""
     if run.examined:
         return (
             "That who is not flagged is careful: with a handful of questions only the worst can be told. Questions on "
