@@ -74,7 +74,7 @@ DESCRIBED: Tables = {
         Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
         Figure("lead_over_majority", "lead over most frequent class", format=signed),
         Figure("difference_to_people", "difference to people", format=signed),
-        Figure("leniency", "better than people by", format=signed, direction=""),
+        Figure("leniency", "more lenient than people by", format=signed, direction=""),
         Column(
             "alt_test_winning_rate",
             "alternative annotator test",
@@ -179,7 +179,7 @@ FURTHER: Tables = {
         Column("says", "says"),
         Figure("preference", "gives its own more by", format=signed, direction=""),
         Column("p", "p, corrected", p_value),
-        Column("above_people_own", "better than people by, its own", signed),
+        Column("above_people_own", "more lenient than people by, its own", signed),
         Column("above_people_others", "others", signed),
         Column("outputs", "outputs", count, below=lambda row: f"{count(row['own_outputs'])} its own"),
         *unshown("own_outputs", "span", "undefined"),

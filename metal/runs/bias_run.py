@@ -24,7 +24,7 @@ DESCRIBED: Tables = {
             Column("lean", "lean", signed, interval=True),
             Column("p", "p, corrected", p_value),
             Column("flip_p", "p against the pivot, by sign flips", p_value),
-            Column("above_people", "better than people by", signed, interval=True),
+            Column("above_people", "more lenient than people by", signed, interval=True),
             Column("gap", "quality held equal", signed, interval=True),
             Column("naive_regression", "naive: regression", signed),
             Column("naive_difference", "naive: difference", signed),
