@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE, MIN_SOURCES, Verdict, verdict
+from metal.auditing.cells import AuditCell
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, MIN_SOURCES, Verdict, verdict
 from metal.data.text import plural
 from metal.errors import Undefined
 from metal.planning.cells import DesignCell
@@ -229,10 +230,14 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
     counts: dict[str, Any] = {"sources": simulated.sources, "items": simulated.items}
     if simulated.dropped:
         counts["dropped"] = f"{fewer_than(size)} {simulated.dropped}"
+    audited = _audited(cell.audit, judge)
     if judge != LIKE_A_PERSON:
-        settings = simulated.cell.settings
-        audited = verdict(simulated.cell, judge, SourceBootstrap(settings.resamples, settings.seed))
         counts |= {"value": audited.share_kept.value, "verdict": audited.verdict}
+    if audited.verdict == DISAGREE:
+        # More ratings might leave a careless person out, but who that is nobody knows from those there are.
+        counts |= {"verdict": DISAGREE, "reason": f"{DISAGREE}, so that no judge can be validated: guidelines first"}
+        yield from (replace(plan, **counts) for plan in asked)
+        return
     drawn: dict[int, list[Verdict]] = {}  # both questions are put to the same samples
 
     def verdicts(sources: int) -> Iterator[Verdict]:
@@ -244,6 +249,14 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
 
     for plan, enough in zip(asked, ({AS_GOOD}, {AS_GOOD, INFORMATIVE}), strict=True):
         yield _judged(replace(plan, **counts), verdicts, enough, cell.settings.rounds // 5)
+
+
+def _audited(cell: AuditCell, judge: str) -> Verdict:
+    """What an audit of the ratings there are says; of a judge like a person, who rated none, whether people agree."""
+    if judge == LIKE_A_PERSON:  # whether people agree, no answer of a judge changes: here the first class throughout
+        codes = np.column_stack([cell.matrix.codes, np.zeros(len(cell.matrix.codes), cell.matrix.codes.dtype)])
+        cell = replace(cell, matrix=replace(cell.matrix, codes=codes, raters=(*cell.matrix.raters, judge)))
+    return verdict(cell, judge, SourceBootstrap(cell.settings.resamples, cell.settings.seed), ranges=False)
 
 
 def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough: set[str], rounds: int) -> SizePlan:

@@ -27,6 +27,7 @@ AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "majority")
 LABELLINGS: tuple[Labelling, ...] = ("unilabelling", "multilabelling")
 _FOR_WHAT = ("language", "criterion", "question", "who", "raters")
 _PRICED = ("tasks", "test_questions", "usd", "hours")
+_TO_BUY = ("items_to_buy", "usd_to_buy", "hours_to_buy")
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "designs": (
         *("language", "criterion", "population", "people", "scale", "aggregation", "labelling", "labels", "items"),
@@ -40,7 +41,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "needs": (
         *_FOR_WHAT,
         *("value", "sources_now", "items_now", "now", "now_error", "target", "sources_needed", "items_needed"),
-        *("items_error", "at_needed", "at_needed_error", "extrapolated", "verdict", *_PRICED, "dropped", "undefined"),
+        *("items_error", "at_needed", "at_needed_error", "extrapolated", "verdict", *_PRICED, *_TO_BUY),
+        *("dropped", "undefined"),
     ),
     "curves": (*_FOR_WHAT, "sources", "items", "value", "error", "extrapolated"),
     "costs": ("language", "question", "raters", "items_needed", "for", *_PRICED, "undefined"),
@@ -194,6 +196,9 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
             "at_needed_error": plan.needed.value_error,
             **cell.settings.prices.cost(items, plan.raters),
         }
+        new = max(items - plan.items, 0)
+        rest = cell.settings.prices.cost(new, plan.raters)
+        row |= zip(_TO_BUY, (new, rest["usd"], rest["hours"]), strict=True)
     return row
 
 
@@ -251,7 +256,7 @@ def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict
 
 
 _WHOLE = {"labels", "items", "people", "populations", "sources", "sources_now", "items_now", "sources_needed"}
-_WHOLE |= {"items_needed", "tasks", "test_questions", "raters"}
+_WHOLE |= {"items_needed", "items_to_buy", "tasks", "test_questions", "raters"}
 _TEXT = {"language", "criterion", "population", "scale", "aggregation", "labelling", "undefined", "fixed"}
 _TEXT |= {"question", "who", "dropped", "for", "verdict"}
 

@@ -173,8 +173,9 @@ def need(
         "extrapolated": beyond,
         "verdict": verdict,
         "target": 0.8,
-        "hours": 9.0,
-        "usd": 216.0,
+        "items_to_buy": max(items - 50, 0),
+        "hours_to_buy": 1.2,
+        "usd_to_buy": 1216.0,
     }
 
 
@@ -189,7 +190,8 @@ STUDIES = [
     (
         [need(SCORE, "g", 60), need(AS_GOOD, LIKE_A_PERSON, 100), need(AS_GOOD, "j", 300), need(INFORMATIVE, "j", 216)],
         "For a chance of 80% to show that j is informative on quality in Hindi: "
-        "216 items x 3 people, 9 hours, 216 dollars.",
+        "216 items x 3 people, of which 50 are there; the other 166 take 1 hour and 1,216 dollars, 10% test questions "
+        "and a 20% fee included.",
     ),
     (
         [need(INFORMATIVE, "j", 60, verdict=INFORMATIVE), need(AS_GOOD, "j", 300, verdict=INFORMATIVE)],
@@ -213,7 +215,11 @@ STUDIES = [
 @pytest.mark.parametrize(("needs", "words"), STUDIES)
 def test_a_study_says_what_to_buy_next(needs: list[dict[str, Any]], words: str) -> None:
     table = pd.DataFrame(needs, columns=list(need("", "", 0))).replace({np.nan: None})
-    about = {**DATA, "settings": {"width": 0.05}, "signature": "s"}
+    about = {
+        **DATA,
+        "settings": {"width": 0.05, "prices": {"pay": 1.0, "fee": 0.2, "test_share": 0.1}},
+        "signature": "s",
+    }
     run = DesignRun("made", about, {"quality": QUALITY}, {}, {"needs": table}, ())
     assert of_design.headline(run).startswith(words)
 

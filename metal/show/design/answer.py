@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import repeat
 
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
-from metal.data.text import count, known, name, percent, plural, rounded, within
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE
+from metal.data.text import count, dollars, duration, known, name, percent, plural, within
 from metal.planning.plans import SCORE
 from metal.planning.verdicts import LIKE_A_PERSON
 from metal.runs.columns import Row
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.words import designs_compared, limits, pay
-from metal.show.parts import go_on, in_sentence, to_hand_out
+from metal.show.parts import go_on, in_sentence, places, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_ROWS = 8
@@ -23,7 +24,7 @@ ORDER: dict[str, int] = {AS_GOOD: 0, INFORMATIVE: 0, SCORE: 2}
 def to_buy(run: DesignRun) -> list[Row]:
     """What more ratings would settle, the fewest ratings first: of real judges, then of any judge, then scores."""
     rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
-    return sorted(rows, key=lambda row: (_turn(row), row["items_needed"] * row["raters"]))
+    return sorted(rows, key=lambda row: (_turn(row), row["items_to_buy"] * row["raters"]))
 
 
 def _settled(row: Row) -> bool:
@@ -41,7 +42,7 @@ def headline(run: DesignRun) -> str:
     """The answer in a sentence."""
     if buy := to_buy(run):
         first = buy[0]
-        return f"{_aim(run, first)} {_bought(first)}."
+        return f"{_aim(run, first)} {_bought(run, first)}."
     rows = run.records("needs")
     enough = sum(map(_settled, rows))
     if not rows:
@@ -54,7 +55,7 @@ def headline(run: DesignRun) -> str:
 
 
 def _aim(run: DesignRun, row: Row) -> str:
-    where = f"on {in_sentence(run.criterion(row['criterion']))} in {spoken(row['language'])}"
+    where = _where(run, row)
     if row["question"] == SCORE:
         return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
     if row["who"] == LIKE_A_PERSON:
@@ -63,13 +64,31 @@ def _aim(run: DesignRun, row: Row) -> str:
     return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
 
 
-def _bought(row: Row) -> str:
-    """`216 items x 3 people, 9 hours, 216 dollars`"""
-    raters = plural(int(row["raters"]), "person", "people")
-    parts = [f"{count(row['items_needed'])} items x {raters}"]
-    parts += [f"{rounded(row['hours'])} hours"] if known(row["hours"]) else []
-    parts += [f"{rounded(row['usd'])} dollars"] if known(row["usd"]) else []
-    return ", ".join(parts)
+def _where(run: DesignRun, row: Row) -> str:
+    return f"on {in_sentence(run.criterion(row['criterion']))} in {spoken(row['language'])}"
+
+
+def _bought(run: DesignRun, row: Row) -> str:
+    """`216 items x 3 people, of which 16 are there; the other 200 take 8 hours and 200 dollars, 10% test ...`"""
+    words = f"{plural(int(row['items_needed']), 'item')} x {plural(int(row['raters']), 'person', 'people')}, of which "
+    words += f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
+    price = " and ".join(filter(None, _price(row)))
+    return words + (f"; the other {count(row['items_to_buy'])} take {price}, {_included(run)}" if price else "")
+
+
+def _price(row: Row) -> tuple[str, str]:
+    """Working time and price of the items to buy; empty where unknown."""
+    hours, usd = row["hours_to_buy"], row["usd_to_buy"]
+    time = "" if not known(hours) else plural(round(hours), "hour") if hours >= 1 else duration(hours * 3600)
+    return time, "" if not known(usd) else plural(round(usd), "dollar") if usd >= 1 else dollars(usd)
+
+
+def _included(run: DesignRun) -> str:
+    """What hours and dollars include beside the ratings."""
+    prices = run.settings["prices"]
+    parts = [f"{percent(prices['test_share'])} test questions"] if prices["test_share"] else []
+    parts += [f"a {percent(prices['fee'])} fee"] if prices["fee"] and "pay" in prices else []
+    return f"{' and '.join(parts)} included" if parts else "without test questions or a fee"
 
 
 def lead(run: DesignRun) -> str:
@@ -79,9 +98,8 @@ def lead(run: DesignRun) -> str:
         return ""
     enough = sum(map(_settled, rows))
     never = len(rows) - enough - len(buy)
-    now = f"There are {count(buy[0]['items_now'])} items now, which count."
     settled = f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle {len(buy):,}"
-    return f"{now} {settled}" + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
+    return settled + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
 
 
 def scope(run: DesignRun) -> str:
@@ -95,11 +113,10 @@ def answer_table(run: DesignRun) -> TableView:
     """What to buy, in this order."""
     rows: Rows = []
     for row in to_buy(run):
-        aim, price = _aim(run, row).rstrip(":"), f"{rounded(row['usd'])} dollars" if known(row["usd"]) else ""
-        hours = f"{rounded(row['hours'])} hours" if known(row["hours"]) else ""
-        items = Cell(f"{count(row['items_needed'])} items", f"{count(row['items_now'])} now")
-        rows.append([name(aim, 200), items, f"x {plural(int(row['raters']), 'person', 'people')}", hours, price])
-    columns: tuple[str, ...] = ("what for", "items", "people", "hours", "price")
+        items = Cell(plural(int(row["items_to_buy"]), "item"), f"of {count(row['items_needed'])}")
+        people = f"x {plural(int(row['raters']), 'person', 'people')}"
+        rows.append([name(_aim(run, row).rstrip(":"), 200), items, people, *_price(row)])
+    columns: tuple[str, ...] = ("what for", "to buy", "people", "hours", "price")
     filled = [place for place in range(len(columns)) if place < 3 or any(row[place] for row in rows)]
     rows = [[row[place] for place in filled] for row in rows]
     columns = tuple(columns[place] for place in filled)
@@ -107,12 +124,16 @@ def answer_table(run: DesignRun) -> TableView:
 
 
 def cards(run: DesignRun) -> Iterator[Remark]:
-    """Beware, how to spend labels, what to do next."""
+    """Where people disagree, beware, how to spend labels, what to do next."""
+    if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
+        words = "No judge can be validated there before people agree: better guidelines come before more ratings."
+        yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {words}")
     yield Remark("Not to be concluded", limits(run))
     yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
     if buy := to_buy(run):
         where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
-        words = "Add outputs of the same kind to the dataset, then hand out what nobody has rated:"
+        outputs = plural(int(buy[0]["items_to_buy"]), "output")
+        words = f"Add {outputs} of the same kind to the dataset, then hand out what nobody has rated:"
         yield Remark("What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}"))
     else:
         yield Remark("What to do next", "See what the ratings there are say:", go_on(run, "audit"))

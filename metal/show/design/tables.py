@@ -218,6 +218,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
         "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
         "beyond 1 it is as if there were more like these.",
         "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
+        "Items, hours and USD are of all that it takes, what is rated now among it; the CSV has what is left to buy.",
     ]
     if question == SCORE:
         notes.append("Of each criterion and language the generator that needs most; the CSV has all.")
@@ -298,6 +299,7 @@ def costs_table(run: DesignRun) -> TableView:
     notes = [
         "A task asks all criteria of an output, and all generators are rated on the same sources; so a language needs "
         "what its most demanding row needs.",
+        "Items, hours and USD are of all that it takes, what is rated now among it.",
         f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
         "questions.",
     ]

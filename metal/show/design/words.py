@@ -134,12 +134,13 @@ def definitions(run: DesignRun) -> dict[str, str]:
         f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}, "
         f"{RESAMPLES} resamples); a power far from what is asked for is left after a few rounds. Undefined where "
         f"{ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked for. "
+        "Nothing is asked where people disagree now: no judge can be validated there, so guidelines come first. "
         "It need not rise everywhere: with more items a careless person may be left out, or another one.",
         LIKE_A_PERSON.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
         "mistakes, every class of the others as often as the person left out, on average over the people. It is no "
         "copy of any person: people who differ much from each other make real judges better or worse than it.",
         "Share kept": "Of what a person knows beyond a constant answer, the share that the judge keeps in the data.",
         "Cost": "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's "
-        "fee on top.",
+        "fee on top. What to buy next is priced without the items that are rated now.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }
