@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from metal.boards.cells import OVERALL
+from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, known, listed, name, percent, plural, within
 from metal.runs.audit_run import AuditRun
@@ -119,9 +119,10 @@ def in_sentence(label: str) -> str:
 
 
 def main_place(run: RankingRun) -> str:
-    """The criterion and language that a ranking shows first: `on coherence in Hindi`, `overall in all languages`."""
+    """What a ranking shows first: `on coherence in Hindi`, `overall, all languages together`."""
     criterion = run.main if run.main == OVERALL else f"on {in_sentence(run.criterion(run.main))}"
-    return f"{criterion} in {spoken(run.language)}"
+    together = run.language == ALL_LANGUAGES
+    return f"{criterion}{', all languages together' if together else f' in {language_name(run.language)}'}"
 
 
 def exclusions_table(run: Run) -> TableView | None:

@@ -40,23 +40,23 @@ BOARDS = [
     (
         [("a", 0.5), ("b", 0.4)],
         0.62,
-        "a agrees best with people overall in all languages (r 0.50), 0.12 below one of",
+        "a agrees best with people overall, all languages together (r 0.50), 0.12",
     ),
     ([("a", 0.5), ("b", 0.4)], 0.45, "0.05 above one of the people (r 0.45)."),
     (
         [("a", 0.5)],
         0.501,
-        "a is the only rater that could be compared with people overall in all languages (r",
+        "a is the only rater that could be compared with people overall, all languages together (r",
     ),
     ([("a", 0.5)], 0.501, "(r 0.50), as well as one of the people does."),
     ([("a", 0.5)], NAN, "(r 0.50); how well a person would agree is not known."),
     (
         [("a", 0.1, -0.1), ("b", 0.0, -0.2)],
         0.5,
-        "No rater is shown to go with people overall in all languages: the",
+        "No rater is shown to go with people overall, all languages together:",
     ),
     ([("a", 0.1, NAN)], 0.5, "the only rater, a, has r 0.10."),
-    ([("a", NAN)], 0.5, "Nobody's agreement with people is defined overall in all languages."),
+    ([("a", NAN)], 0.5, "Nobody's agreement with people is defined overall, all languages together."),
 ]
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import click
+import pandas as pd
 import pytest
 
 from metal.auditing import judging
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE
 from metal.cli.analyses import audit
 from metal.cli.datasets import describe
 from metal.data import text
@@ -241,8 +242,17 @@ def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, r
     [
         ({"j": [AS_GOOD] * 4}, "j is as good as a person in all 4 cases."),
         (
+            {"j": [AS_GOOD, AS_GOOD, INFORMATIVE, UNDECIDED]},
+            "j is as good as a person on task_quality in English and Hindi, and nowhere else.",
+        ),
+        # Of 4 cases chance (5% each) gives one or none in 99 of 100 audits, of 8 two or fewer.
+        (
             {"j": [AS_GOOD, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            "j is as good as a person on task_quality in English, and nowhere else.",
+            "j looks as good as a person on task_quality in English: 1 of 4 cases, no more than chance may give.",
+        ),
+        (
+            {"j": [AS_GOOD] + [UNDECIDED] * 3, "k": [AS_GOOD] + [UNDECIDED] * 3},
+            "2 of 8 cases look as good as a person, no more than chance may give.",
         ),
         ({"j": [DISAGREE] * 4}, "Nobody can be judged here: people disagree among themselves in 4 cases."),
         (
@@ -250,8 +260,8 @@ def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, r
             "j is as good as a person in 3 of 4 cases, more often than any other of the 2 judges.",
         ),
         (
-            {"j": [AS_GOOD] + [UNDECIDED] * 3, "k": [AS_GOOD] + [UNDECIDED] * 3},
-            "Both judges are as good as a person somewhere, none in more than 1 case.",
+            {"j": [AS_GOOD] * 2 + [UNDECIDED] * 2, "k": [AS_GOOD] * 2 + [UNDECIDED] * 2},
+            "In 4 of 8 cases a judge is as good as a person, none of the 2 in more than 2.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
@@ -264,7 +274,33 @@ def test_headlines(verdicts: dict[str, list[str]], says: str, make_dataset: Make
     run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw", "ta"), scores)))
     table = run.tables["verdicts"].sort_values(["judge", "language"])
     table["verdict"] = [verdict for judge in sorted(verdicts) for verdict in verdicts[judge]]
-    assert headline(replace(run, tables={**run.tables, "verdicts": table})) == says
+    table["below_person"] = 0.0  # each was compared with people
+    run = replace(run, tables={**run.tables, "verdicts": table})
+    assert headline(run) == says
+    assert ("As many may look as good as a person by chance." in lead(run)) == ("no more than chance" in says)
+
+
+def test_the_nearest_judge_is_the_surest_and_lucky_choices_and_recalibration_are_said(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
+    scores = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1], "k": [0, 1]}
+    run = report_on(make_dataset(dict.fromkeys(("en", "hi"), scores)))
+    table = run.tables["verdicts"].sort_values(["judge", "language"]).assign(verdict=INFORMATIVE, above_constant=0.1)
+    table["share_kept"], table["share_kept_low"], table["share_kept_high"] = zip(
+        (0.79, 0.25, 1.72), (0.55, 0.43, 0.67), (0.5, 0.1, 0.9), (0.6, 0.3, 0.8), strict=True
+    )
+    table["reason"] = ["", "", "", f"{ONCE} -15 is added to its scores"]
+    picked = pd.DataFrame({"optimism": [0.02, 0.66]})
+    run = replace(run, tables={**run.tables, "verdicts": table, "picked": picked})
+    assert headline(run) == (
+        "None of the 2 judges is shown to be as good as a person; the nearest, j, keeps 55% [43%, 67%] of what one "
+        "knows on task_quality in Hindi."
+    )
+    assert lead(run) == (
+        "Of 4 cases, in 1 a judge is as good as a person once recalibrated; in 3 a judge is informative, but not shown "
+        "to be as good. The judge that looks best in a case may be the luckiest: up to 66 percentage points of what it "
+        "keeps are luck."
+    )
 
 
 def with_prompts(dataset: Dataset) -> Dataset:
@@ -398,7 +434,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     # In Hindi it keeps 0.65 of what a person knows by all three people; one finds 13% of what the others call bad.
     assert headline(run) == (
         "gpt-4-32k is nowhere shown to be as good as a person; "
-        "on hallucinations in Kannada it keeps 63% of what one knows."
+        "on hallucinations in Kannada it keeps 63% [44%, 91%] of what one knows."
     )
     assert lead(run).startswith(
         "Of 15 cases, in 11 it is informative, but not shown to be as good; in 3 it tells no more"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -17,10 +17,10 @@ from metal.data.text import figure, interval, known, listed, percent, plural, pr
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.audit.verdicts import merit
-from metal.show.parts import case_of, criterion_in_words, data_of, go_on, kept
+from metal.show.parts import case_of, criterion_in_words, data_of, go_on
 from metal.show.view import Remark
 
-ERROR = 0.05  # of a verdict *as good as a person*
+ERROR = 0.05  # of a verdict *as good as a person*, and of how many of them chance may give
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 LOW_COVERAGE = 0.95
@@ -55,20 +55,35 @@ def place(run: AuditRun, cell: dict[str, Any]) -> str:
     return f"on {case_of(run, cell)}"
 
 
-def rank(cell: dict[str, Any]) -> tuple[int, bool, float]:
+def rank(cell: dict[str, Any], end: str = "") -> tuple[int, bool, float]:
     """Low for a good verdict and, among equal verdicts, for a judge that knows much (`merit`)."""
-    return VERDICTS.index(cell["verdict"]), *merit(cell)
+    return VERDICTS.index(cell["verdict"]), *merit(cell, end)
 
 
 def knows(cell: dict[str, Any]) -> str:
-    """What the judge keeps of what a person knows, or how far above a constant it is."""
+    """What the judge keeps of what a person knows, or how far above a constant it is, with its interval."""
     if ONCE in cell["reason"]:
         return "is as good as a person once recalibrated"
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
         return "is below a constant answer as given"
     if known(cell["share_kept"]):
-        return f"keeps {kept(cell['share_kept'])} of what one knows"
-    return f"is {figure(cell['above_constant'])} above a constant answer"
+        return f"keeps {_with_interval(cell, 'share_kept', percent)} of what one knows"
+    return f"is {_with_interval(cell, 'above_constant', figure)} above a constant answer"
+
+
+def _with_interval(cell: dict[str, Any], column: str, form: Any) -> str:
+    """`55% [43%, 67%]`"""
+    return f"{form(cell[column])} {interval(cell[f'{column}_low'], cell[f'{column}_high'], form)}".strip()
+
+
+def _by_chance(cells: Cells) -> int:
+    """How many of the cases may be *as good as a person* by chance alone: no more in 19 of 20 audits.
+
+    Where a judge was compared with people, chance gives that verdict in 5% at most.
+    """
+    from scipy.stats import binom
+
+    return int(binom.ppf(1 - ERROR, sum(known(cell["below_person"]) for cell in cells), ERROR))
 
 
 def headline(run: AuditRun) -> str:
@@ -81,7 +96,7 @@ def headline(run: AuditRun) -> str:
     good = [cell for cell in cells if cell["verdict"] == AS_GOOD]
     if good:
         return _good(run, cells, good, judges)
-    nearest = min(cells, key=rank)
+    nearest = min(cells, key=partial(rank, end="_low"))  # the surest: a wide interval makes no best case
     if nearest["verdict"] == INFORMATIVE:
         where = place(run, nearest)
         if len(judges) > 1:
@@ -107,6 +122,11 @@ def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> st
     name = called(run, best)
     where = _where(run, [cell for cell in good if cell["judge"] == best])
     share = f"in {'all ' if most == total else ''}{most if most == total else f'{most} of {total}'} cases"
+    if len(good) <= _by_chance(cells):
+        count = f"{len(good):,} of {plural(len(cells), 'case')}"
+        if len(wins) == 1 and most <= MOST_NAMED:
+            return f"{name} looks as good as a person {where}: {count}, no more than chance may give."
+        return f"{count} look as good as a person, no more than chance may give."
     praise = f"as good as a person {where if most <= MOST_NAMED or total == 1 else share}"
     elsewhere = "" if most == total else ", and nowhere else" if most <= MOST_NAMED else ""
     if len(judges) == 1:
@@ -114,12 +134,9 @@ def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> st
     if len(wins) == 1:
         cases = where if most <= MOST_NAMED else share
         return f"Of {len(judges)} judges only {name} is shown to be as good as a person: {cases}."
-    rivals = [judge for judge, number in wins.items() if number == most]
-    if len(rivals) > 1:
-        every = "Both" if len(judges) == 2 else f"All {len(judges)}"
-        who = every if len(wins) == len(judges) else f"{len(wins)} of {len(judges)}"
-        several = f"{who} judges are as good as a person somewhere"
-        return f"{several}, none in more than {plural(most, 'case')}."
+    if list(wins.values()).count(most) > 1:
+        cases = f"In {len(good):,} of {plural(len(cells), 'case')} a judge is as good as a person"
+        return f"{cases}, none of the {len(judges)} in more than {most}."
     return f"{name} is as good as a person {share}, more often than any other of the {len(judges)} judges."
 
 
@@ -145,27 +162,32 @@ def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
 def lead(run: AuditRun) -> str:
     """How often there is each verdict, in plain words."""
     cells = judged_cells(run)
-    counts = Counter(cell["verdict"] for cell in cells)
     if len(cells) < 2:
         return ""
-    alone = len({cell["judge"] for cell in cells}) == 1
+    counts = Counter(ONCE if ONCE in cell["reason"] else cell["verdict"] for cell in cells)
+    who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
+    chance = _by_chance(cells)
+    shown = counts[AS_GOOD] > chance
     says = {
-        AS_GOOD: f"{'it' if alone else 'a judge'} is as good as a person",
-        INFORMATIVE: f"{'it' if alone else 'a judge'} is informative, but not shown to be as good",
-        UNINFORMATIVE: f"{'it' if alone else 'a judge'} tells no more than a constant answer would",
+        AS_GOOD: f"{who} {'is' if shown else 'looks'} as good as a person",
+        ONCE: f"{who} is as good as a person once recalibrated",
+        INFORMATIVE: f"{who} is informative, but not shown to be as good",
+        UNINFORMATIVE: f"{who} tells no more than a constant answer would",
         DISAGREE: "people disagree among themselves",
         UNDECIDED: "nothing can be said yet",
     }
-    parts = [f"in {counts[verdict]:,} {says[verdict]}" for verdict in VERDICTS if counts[verdict]]
-    words = f"of {len(cells):,} cases, {'; '.join(parts)}"
+    parts = [f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]]
+    words = f"Of {len(cells):,} cases, {'; '.join(parts)}."
     if len(parts) == 1:
-        words = f"in all {len(cells):,} cases {says[cells[0]['verdict']]}"
-    chance = min(counts[AS_GOOD], math.ceil(ERROR * len(cells)))
-    luck = f" At most about {chance} of those as good may be so by chance." if chance else ""
+        words = f"In all {len(cells):,} cases {says[next(iter(counts))]}."
+    if counts[AS_GOOD] and chance:
+        few = f"At most about {chance:,} of those as good may be so by chance."
+        words += f" {few if shown else 'As many may look as good as a person by chance.'}"
     most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
-    by = f"by up to {percent(most)} of what a person knows"
-    flattered = f" The judge that looks best in a case is flattered by the choice, {by}." if most >= SHOWN else ""
-    return f"{words[:1].upper()}{words[1:]}.{luck}{flattered}"
+    if most >= SHOWN:
+        points = plural(round(100 * most), "percentage point")
+        words += f" The judge that looks best in a case may be the luckiest: up to {points} of what it keeps are luck."
+    return words
 
 
 def scope(run: AuditRun) -> str:

@@ -167,9 +167,12 @@ def standing(of: JudgeVerdicts) -> tuple[float, ...]:
     return of.kind == "baseline", *good, unknown, sum(best) / len(best)
 
 
-def merit(row: Row) -> tuple[bool, float]:
-    """Low for a judge that keeps much of what a person knows; then, where that is unknown, is far above a constant."""
-    share, above = row["share_kept"], row["above_constant"]
+def merit(row: Row, end: str = "") -> tuple[bool, float]:
+    """Low for a judge that keeps much of what a person knows; then, where that is unknown, is far above a constant.
+
+    end: `_low` or `_high`, to go by that end of the interval.
+    """
+    share, above = row[f"share_kept{end}"], row[f"above_constant{end}"]
     return not known(share), -share if known(share) else -above if known(above) else 0.0
 
 
