@@ -96,10 +96,19 @@ def sign_test(down: int, up: int) -> float:
     >>> round(sign_test(1, 7), 5), sign_test(0, 0)  # 2 * (1 + 8) / 2**8
     (0.07031, 1.0)
     """
-    changes, fewer = down + up, min(down, up)
-    steps = np.arange(fewer, dtype=np.float64)
-    log_ways = np.concatenate([[0.0], np.cumsum(np.log((changes - steps) / (steps + 1)))])
-    return min(2 * float(np.exp(log_ways - changes * np.log(2.0)).sum()), 1.0)
+    return min(2 * float(binomial_cdf(down + up, 0.5)[min(down, up)]), 1.0)
+
+
+def binomial_cdf(tries: int, chance: float) -> Numbers:
+    """(tries + 1,) the probability of so many successes or fewer, each try one with 0 < chance < 1.
+
+    >>> binomial_cdf(2, 0.1).round(2).tolist()  # 0.9 * 0.9, + 2 * 0.1 * 0.9, + 0.1 * 0.1
+    [0.81, 0.99, 1.0]
+    """
+    successes = np.arange(tries + 1)
+    log_ways = np.concatenate([[0.0], np.cumsum(np.log((tries - successes[:-1]) / successes[1:]))])
+    each: Numbers = np.exp(log_ways + successes * math.log(chance) + (tries - successes) * math.log1p(-chance))
+    return each.cumsum()
 
 
 def holm(p_values: Any) -> Numbers:

@@ -19,6 +19,7 @@ from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.audit.verdicts import merit
 from metal.show.parts import case_of, criterion_in_words, data_of, go_on
 from metal.show.view import Remark
+from metal.stats.significance import binomial_cdf
 
 ERROR = 0.05  # of a verdict *as good as a person*, and of how many of them chance may give
 HIGH_F1 = 0.7
@@ -81,9 +82,8 @@ def _by_chance(cells: Cells) -> int:
 
     Where a judge was compared with people, chance gives that verdict in 5% at most.
     """
-    from scipy.stats import binom
-
-    return int(binom.ppf(1 - ERROR, sum(known(cell["below_person"]) for cell in cells), ERROR))
+    compared = sum(known(cell["below_person"]) for cell in cells)
+    return int((binomial_cdf(compared, ERROR).round(9) < 1 - ERROR).sum())
 
 
 def headline(run: AuditRun) -> str:
