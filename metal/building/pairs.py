@@ -14,7 +14,7 @@ from metal.data.dataset import Dataset, assemble
 from metal.data.languages import SEVERAL
 from metal.data.pairs import MADE
 from metal.data.ratings import tidy_facts
-from metal.data.records import COMPARED, FIRST, SECOND, TIE, Criterion, Output, Source
+from metal.data.records import BETTER, COMPARED, FIRST, SECOND, TIE, Criterion, Output, Source
 from metal.errors import UnknownName, UsageError
 
 ALL, RANDOM, SWISS, LANGUAGES = "all", "random", "swiss", "languages"
@@ -103,7 +103,7 @@ def _joined(pair: Pair) -> Output:
 
 
 def _asked(criterion: Criterion) -> Criterion:
-    question = f"Which of the two is better? {criterion.question}".strip()
+    question = f"{BETTER} {criterion.question}".strip()
     return replace(criterion, scale=COMPARED, direction="higher", question=question)
 
 

@@ -159,6 +159,7 @@ class Scale:
 
 # Which of a pair is better.
 COMPARED = Scale("nominal", (Level(FIRST, "first"), Level(SECOND, "second"), Level(TIE, "tie")))
+BETTER = "Which of the two is better?"  # what is asked of a pair where nothing more is
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,11 @@ class Criterion:
     def short(self) -> str:
         """The name for narrow tables."""
         return self.abbreviation or self.name
+
+    @property
+    def wording(self) -> str:
+        """The question; of pairs BETTER where there is none."""
+        return self.question or (BETTER if self.scale.compares else "")
 
     def share(self, score: Scores) -> Scores:
         """The position of a score (or an array of scores) on the scale, from 0 for the worst to 1 for the best.

@@ -186,7 +186,8 @@ def judge_job(
         models = tuple(model if model.name in functions else model.asked_for_probabilities() for model in models)
         if silent := [model.name for model in models if not model.gives_probabilities]:
             warnings.append(f"warning: no token probabilities, and so no confidence, from {listed(silent)}")
-    synthetic = {model.name: synthetic_judge(model) for model in models if model.provider == FAKE}
+    conditions = {output.condition for output in dataset.outputs.values()}
+    synthetic = {model.name: synthetic_judge(model, conditions) for model in models if model.provider == FAKE}
     if synthetic:
         if len(synthetic) < len(models):
             raise UsageError("synthetic judges (fake:...) get no prompt; give them a run of their own with `out`")

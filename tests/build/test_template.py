@@ -68,6 +68,13 @@ def test_there_are_five() -> None:
     }
 
 
+def test_only_what_is_compared_asks_about_the_reference() -> None:
+    """Criteria are judges' too, who may be shown none."""
+    for template in map(ours, OURS):
+        asking = {name for name, each in template.criteria.items() if "reference" in each.question}
+        assert asking <= template.compared
+
+
 def test_metal_is_the_look_without_a_template() -> None:
     metal = ours("metal")
     assert len(metal.criteria) == 5

@@ -12,7 +12,7 @@ import pytest
 
 import metal
 from metal.data.records import Criterion, Level, Output, Scale
-from metal.errors import MetalError, UsageError
+from metal.errors import MetalError, UnknownName, UsageError
 from metal.raters.judges.fake import synthetic_judge, with_records
 from metal.raters.judges.models import find_model
 
@@ -80,6 +80,14 @@ def test_what_each_does() -> None:
 def test_wrong_names(name: str, message: str) -> None:
     with pytest.raises(MetalError, match=message):
         find_model(name, {})
+
+
+def test_what_sways_is_a_probe_or_a_condition_of_the_outputs() -> None:
+    nope, authority = (find_model(f"fake:swayed?by={change}", {}) for change in ("nope", "authority"))
+    with pytest.raises(UnknownName, match="change 'nope' is not known"):
+        synthetic_judge(nope, ["retold"])
+    assert synthetic_judge(nope, ["nope twice"])
+    assert synthetic_judge(authority)
 
 
 def test_through_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,12 @@ def test_a_pair_is_one_output_and_its_texts_stand_once(tmp_path: Path) -> None:
     assert pair.swapped.shown == pair.texts[::-1]
 
 
+@pytest.mark.parametrize("name", ["simple", "detailed", "prometheus", "mr3", "chat"])
+def test_people_s_pairs_are_judged_by_the_question_that_made_ones_have(name: str) -> None:
+    sent = metal.prompt_show(pairs_of_texts(), criterion="preference", prompt=name)
+    assert "Which of the two is better?" in sent.system + sent.user
+
+
 def test_no_text_can_close_its_fence_or_trade_places() -> None:
     rubrics = rubrics_for(compared(made(1), "all").criteria.values(), PROMPTS)
     prompt = Prompt(load_template("detailed", PROMPTS, pairs=True), rubrics)

@@ -206,6 +206,10 @@ def test_the_form_of_prometheus() -> None:
     lower = Prompt(prompt.template, worse).write("correctness", "en", "", "x", references=["y"])
     assert "###Reference Answer (Score 1):" in lower.user
     assert "###Reference Answer (Score 5):\nJ. W. v. Goethe\n\n" in message.user
+    assert (
+        asked("prometheus-reference", criterion, "Who?", "Goethe")[1]
+        == asked("prometheus", criterion, "Who?", "Goethe")[1]
+    )
     for reply, score in (
         ("Feedback: The response names the author. [RESULT] 5", 5),
         ("Feedback: It would get a 3 if it gave the year. So the overall score is 2. [RESULT] 2", 2),
@@ -229,6 +233,8 @@ def test_pairs_in_the_form_of_prometheus() -> None:
         "prometheus-reference", PREFERENCE, "Who?", "Goethe", "Schiller", references=("J. W. v. Goethe",)
     )
     assert "###Reference Answer:\nJ. W. v. Goethe\n\n###Score Rubric:" in message.user
+    texts = ("Who?", "Goethe", "Schiller")
+    assert asked("prometheus-reference", PREFERENCE, *texts)[1] == asked("prometheus", PREFERENCE, *texts)[1]
     for reply, score in (
         ("Feedback: Response A names the author. Response B names another. [RESULT] A", 0),
         ("Feedback: Response B is fluent, so the better answer is B? No. [RESULT] A", 0),

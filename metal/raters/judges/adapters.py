@@ -87,7 +87,7 @@ def _langchain(runnable: Any) -> Callable[..., Any]:
     async def judge(source: str, output: Any, criterion: Criterion, language: str, references: list[str]) -> Any:
         levels = [f"{level.value:g} = {level.label}" for level in criterion.scale.levels]
         asked = {"source": source, "output": output, "language": language, "criterion": criterion.name}
-        asked |= {"question": criterion.question, "levels": "\n".join(levels), "references": "\n\n".join(references)}
+        asked |= {"question": criterion.wording, "levels": "\n".join(levels), "references": "\n\n".join(references)}
         answer = await runnable.ainvoke(asked)
         if hasattr(answer, "model_dump") and not hasattr(answer, "content"):
             return answer.model_dump()

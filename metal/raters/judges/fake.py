@@ -26,8 +26,9 @@ from statistics import NormalDist
 from typing import Any
 
 from metal.data.languages import check_language
+from metal.data.plugins import plugins
 from metal.data.records import SYNTHETIC, Criterion, Output
-from metal.errors import DataError, UsageError, check_known
+from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.functions import JudgeFunction
 from metal.raters.judges.models import Model
 from metal.raters.judges.prices import Price
@@ -121,9 +122,15 @@ def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]
     return records
 
 
-def synthetic_judge(model: Model) -> JudgeFunction:
-    """The judge as a function of a source, an output's record and a criterion."""
+def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFunction:
+    """The judge as a function of a source, an output's record and a criterion.
+
+    conditions: of the outputs. Raises UnknownName for one that is swayed by none of these, nor by a probe.
+    """
     behaviour = Behaviour.read(model.model, f"judge {model.name!r}")
+    changes = sorted({*conditions, *(name.replace("-", " ") for name in plugins("metal.probes"))} - {""})
+    if not any(behaviour.by in change for change in changes):
+        raise UnknownName(f"judge {model.name!r}: change", behaviour.by, changes)
 
     async def judge(source: str, output: str, criterion: Criterion) -> float:
         record = json.loads(output)

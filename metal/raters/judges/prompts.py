@@ -239,7 +239,7 @@ def rubric_variables(rubric: Rubric) -> dict[str, Any]:
         "criterion": {
             "name": criterion.name,
             "label": criterion.label or criterion.name.replace("_", " "),
-            "question": criterion.question,
+            "question": criterion.wording,
             "simple": rubric.simple,
             "detailed": rubric.detailed,
         },
