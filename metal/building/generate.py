@@ -36,6 +36,7 @@ from metal.raters.judges.rubric import Rubric
 from metal.raters.judges.structured import field_of, justification_in, objects_with, without_thoughts
 
 REFERENCE = "reference"  # the quality of the summaries that people wrote
+TRANSLATION = "translation"  # the quality that is written into another language
 SUMMARY = "summary"  # the field of a reply that holds the text
 _RELEASED = "_prompt"  # ends the names of METAL's released files
 _KEYS = ("system", "user", "temperature", "writes")
@@ -83,6 +84,11 @@ class Instruction:
         written += [self.writes] if self.writes != SUMMARY else []
         return blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=4).hexdigest()
 
+    @property
+    def shows_criteria(self) -> bool:
+        """Whether it says anything of the criteria."""
+        return "criteria" in self.system + self.user
+
     @cached_property
     def _criteria(self) -> list[dict[str, str]]:
         return [_described(rubric) for rubric in self.rubrics.values()]
@@ -93,13 +99,16 @@ class Instruction:
 
 
 def _described(rubric: Rubric) -> dict[str, str]:
-    """The criterion's variables, with its worst and its best level in words."""
-    variables = rubric_variables(rubric)
-    levels = variables["levels"] if rubric.criterion.direction == "higher" else variables["levels"][::-1]
-    described: dict[str, str] = variables["criterion"] | {"worst": "", "best": ""}
-    if levels:
-        for name, level in (("worst", levels[0]), ("best", levels[-1])):
-            described[name] = f"{level['label']}. {level['definition']}".strip()
+    """The criterion's variables, with the worst and the best answer in words."""
+    variables, scale = rubric_variables(rubric), rubric.criterion.scale
+    answers = (
+        [f"{level['label']}. {level['definition']}".strip() for level in variables["levels"]]
+        or [f"{end:g}, on a scale of {scale.describe()}" for end in scale.ends or ()]
+        or ["a score as low as can be", "a score as high as can be"]
+    )
+    if rubric.criterion.direction == "lower":
+        answers.reverse()
+    described: dict[str, str] = variables["criterion"] | {"worst": answers[0], "best": answers[-1]}
     return described
 
 

@@ -13,6 +13,7 @@ from metal.building.describe import generated
 from metal.building.flags import LanguageProfiles
 from metal.building.generate import (
     REFERENCE,
+    TRANSLATION,
     Generation,
     Instruction,
     choose,
@@ -24,9 +25,9 @@ from metal.building.generate import (
 from metal.building.store import read_tasks
 from metal.data.dataset import Dataset, dataset_to_change, load_dataset, update_dataset
 from metal.data.files import check_outside, whole_text
-from metal.data.languages import sides
+from metal.data.languages import language_name, sides
 from metal.data.records import Output
-from metal.data.text import signature_line
+from metal.data.text import listed, plural, signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
 from metal.errors import DataError, MetalError, UsageError, check_known
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
@@ -246,15 +247,31 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     if not usable:
         raise UsageError(f"{folder} has no passages with a text; `metal.sample` draws some")
     folders = prompt_folders(request.prompt_folders, folder)
-    rubrics = rubrics_for(dataset.criteria.values(), folders)
+    rubrics = rubrics_for(dataset.criteria.values(), folders, needed=())
     instructions: tuple[Instruction, ...] = tuple(
         load_instruction(quality, folders, rubrics) for quality in request.quality if quality != REFERENCE
     )
+    if any(instruction.shows_criteria for instruction in instructions):
+        rubrics_for(dataset.criteria.values(), folders)  # which refuses what nothing describes
     if instructions and not models:
         raise UsageError('give the model that is to write: `model="openai:gpt-4o"`')
     if not instructions:
         models = ()
     silent = len(sources) - len(usable)
-    warnings = (f"warning: {silent:,} passages have no text and are passed over",) if silent else ()
+    warnings = [f"warning: {silent:,} passages have no text and are passed over"] if silent else []
+    alone = {language_name(each.language) for each in usable if len({*sides(each.language)}) == 1}
+    if TRANSLATION in request.quality and alone:
+        raise UsageError(
+            f'`quality="translation"` takes passages of language pairs (en-hi), not in {listed(sorted(alone))}; give '
+            "`languages` that are pairs, as `metal.bias_plan` writes them"
+        )
+    if REFERENCE in request.quality and (bare := sum(not source.references for source in usable)):
+        if bare == len(usable) and not instructions:
+            raise UsageError(
+                f'no passage of {folder} has a reference; add them to its sources.jsonl: "references": ["...", ...]'
+            )
+        warnings.append(f"warning: {plural(bare, 'passage')} without a reference, of which `reference` has no output")
     plan = Generation(models, instructions, usable)
-    return GenerateJob(request, folder, dataset, plan, warnings=warnings, concurrency=concurrency, rubrics=rubrics)
+    return GenerateJob(
+        request, folder, dataset, plan, warnings=tuple(warnings), concurrency=concurrency, rubrics=rubrics
+    )

@@ -26,10 +26,11 @@ from metal.building.generate import (
     references,
 )
 from metal.building.tasks import named_files
-from metal.data.dataset import load_dataset, save_dataset
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset
 from metal.data.files import bundled
-from metal.data.records import Output, Source
-from metal.errors import DataError, MetalError
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Direction, Output, Scale, Source
+from metal.errors import DataError, MetalError, UsageError
 from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
 from metal.raters.judges.collect import CallStatistics, JournalIndex
 from metal.raters.judges.models import Model, find_model
@@ -82,6 +83,22 @@ def test_absent_is_best_where_less_is_better(name: str, rubrics: Mapping[str, Ru
     best, worst = made.write(passage()).user.split("<")[1].split(">")[0].split("|")
     assert best.startswith("Absent. ")
     assert worst.startswith("Present. ")
+
+
+@pytest.mark.parametrize(
+    ("scale", "direction", "best", "worst"),
+    [
+        ("0-100", "higher", "100, on a scale of 0 to 100", "0, on a scale of 0 to 100"),
+        ("0-100", "lower", "0, on a scale of 0 to 100", "100, on a scale of 0 to 100"),
+        ("", "higher", "a score as high as can be", "a score as low as can be"),
+    ],
+)
+def test_a_line_of_scores_has_ends_to_aim_at(scale: str, direction: Direction, best: str, worst: str) -> None:
+    line = Scale.of(scale) if scale else Scale("interval")
+    about = {"worth": Rubric(Criterion("worth", line, direction, question="What is it worth?"))}
+    good, bad = (load_instruction(quality, [OURS], about).write(passage()).user for quality in ("answer", "bad-answer"))
+    assert f"Aim at: {best}\n" in good
+    assert f"A failure is: {worst}\n" in bad
 
 
 @pytest.mark.parametrize("text", ["{{ source }}", *(text.replace("OUTPUT", "PASSAGE") for text in HOSTILE)])
@@ -257,6 +274,29 @@ def test_answers_are_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert {output.generator for output in outputs} == {"openai:gpt-4o/answer", "openai:gpt-4o/bad-answer"}
     assert len(outputs) == 6
     assert all(output.text and output.note for output in outputs)
+
+
+def test_what_cannot_be_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A translation is into another language, whatever the criteria; references are counted."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    bare = Criterion("adequacy", Scale.of("0-100"))
+
+    def dry(quality: str, *sources: Source) -> Any:
+        save_dataset(assemble(Card("made"), [bare], sources, [], [], facts_from([])), tmp_path / "made", force=True)
+        out = tmp_path / "run"
+        return metal.generate(tmp_path / "made", "openai:gpt-4o", quality=quality, out=out, dry_run=True).job
+
+    [request] = dry("translation", passage(language="en-hi")).plan.questions(GPT)
+    assert "Translate the passage below into Hindi" in request.message.user
+    with pytest.raises(UsageError, match=r"takes passages of language pairs \(en-hi\), not in Hindi"):
+        dry("translation", passage(language="hi"), Source("t", "en-hi", "Text."))
+    with pytest.raises(UsageError, match="adequacy has no simple description"):
+        dry("answer", passage())
+    with pytest.raises(UsageError, match=r"no passage of .* has a reference"):
+        dry("reference", passage())
+    assert dry("reference", passage(), Source("t", "sw", "Text.", references=("R",))).warnings == (
+        "warning: 1 passage without a reference, of which `reference` has no output",
+    )
 
 
 @pytest.mark.parametrize("words", ["", ', "justification": null', ', "justification": {}', ', "justification": " "'])
