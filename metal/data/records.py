@@ -190,7 +190,7 @@ class Criterion:
 
     @property
     def wording(self) -> str:
-        """The question; of pairs BETTER where there is none."""
+        """The question; of pairs without one, which of the two is better."""
         return self.question or (BETTER if self.scale.compares else "")
 
     def share(self, score: Scores) -> Scores:
