@@ -233,6 +233,26 @@ def test_conversations_and_texts_for_ids(keys: tuple[str, ...], tmp_path: Path) 
     assert next(iter(unanswered.sources.values())).text == before
 
 
+def test_conversations_with_turns_that_are_no_text(tmp_path: Path) -> None:
+    """Null, images and tool calls are no text: they are counted, once however many raters there are."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}
+    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "look"}}]}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "A cat."}]}
+    chats = {"c1": [asked, call, said], "c2": [asked, call], "c3": []}
+    people = {"A1": 1, "A2": 1, "gpt-4": 1}
+    rows = [{"id": i, "messages": chat, **people} for i, chat in chats.items()]
+    for dataset in (read(tmp_path, json.dumps(rows), "chats_en.json"), metal.read(pd.DataFrame(rows), language="en")):
+        assert [source.text for source in dataset.sources.values()] == [
+            "user: What is this?",
+            "user: What is this?",
+            "",
+        ]
+        assert [output.text for output in dataset.outputs.values()] == ["A cat.", "", ""]
+        assert "(2 conversations have no such turn)" in "".join(dataset.report)
+        assert any(line.endswith("no judge is shown it: 2 image_url, 2 tool_calls") for line in dataset.report)
+
+
 def test_one_id_under_several_systems_or_languages_is_the_source(tmp_path: Path) -> None:
     dataset = read(tmp_path, "item,system,annotator,lang,score\n1,s,a,EN,1\n1,t,a,english,2\n1,s,a,hi,1\n")
     assert set(dataset.sources) == {"en/1", "hi/1"}

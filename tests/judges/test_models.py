@@ -219,6 +219,7 @@ def test_temperature_may_be_left_out(tmp_path: Path) -> None:
         ("concurrency = 0.5", "not a whole number"),
         ("base_url = 5", "base_url is not a text"),
         ("parameters = 5", "parameters is not a table"),
+        ("parameters = { max_tokens = 1000, thinking = { budget_tokens = 2048 } }", "max_tokens = 1000 is not above"),
         ('headers = "x"', "headers is not a table"),
         ("price = 5", "price is not a table"),
         ("price = { input = 1 }", "Write price = "),

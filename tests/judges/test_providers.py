@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
@@ -270,6 +271,16 @@ def test_a_prompt_that_is_too_long_and_a_quota_that_is_used_up(name: str, llm_se
     assert failed(name, llm_server).kind == calls.TOO_LONG
     llm_server.faults = always(Fault("insufficient_quota"))
     assert failed(name, llm_server).kind == calls.QUOTA
+
+
+def test_what_a_model_may_think_is_not_taken_from_its_answer() -> None:
+    from metal.raters.judges.providers.anthropic_messages import request_body
+
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 8000}}
+    sent = [
+        request_body("m", replace(ask, parameters=more)) for more in ({}, thinking, thinking | {"max_tokens": 9000})
+    ]
+    assert [body["max_tokens"] for body in sent] == [4096, 12096, 9000]
 
 
 MISSING = {

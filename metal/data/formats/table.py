@@ -31,9 +31,8 @@ from metal.data.tables.cells import (
     conversation,
     digest,
     fold,
-    turn_by_turn,
-    turns_of,
 )
+from metal.data.tables.conversations import split_conversations
 from metal.data.tables.files import read_frame
 from metal.data.tables.mturk import without_administration
 from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
@@ -113,7 +112,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     if "rater" not in tidy:
         remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
         raise NoColumn(where, "rater", tidy.attrs["columns"].unread, "no column for the rater", remedy)
-    _split_conversations(tidy, notes)
+    split_conversations(tidy, notes)
     if "winner" in tidy or "first_text" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
     tidy = _identify(tidy, options, notes, where)
@@ -166,23 +165,6 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     card = Card(options.get("name") or where.name.split(".")[0])
     parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
     return Draft(card, *parts, columns=columns)
-
-
-def _split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Take the last turn of conversations, where it is the assistant's, for the output, and the rest for the source."""
-    cells = tidy["source_text"].astype(object) if "source_text" in tidy else pd.Series(dtype=object)
-    if not cells.notna().any() or not turns_of(cells[cells.notna()].iloc[0]):
-        return
-    if "text" in tidy or "first_text" in tidy:
-        notes.append("conversations: all of each is the source, as the output has a column of its own")
-        return
-    conversations = cells.map(turns_of)
-    answered = conversations.map(lambda turns: len(turns) > 1 and turns[-1][0] == "assistant").astype(bool)
-    tidy["text"] = [turns[-1][1] if ends else None for turns, ends in zip(conversations, answered, strict=True)]
-    before = [turn_by_turn(turns[:-1]) for turns in conversations]
-    tidy["source_text"] = cells.where(~answered, pd.Series(before, index=cells.index, dtype=object))
-    others = f" ({(~answered).sum():,} rows have no such turn)" if not answered.all() else ""
-    notes.append(f"conversations: the assistant's last turn is the output, what stands before it the source{others}")
 
 
 def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:

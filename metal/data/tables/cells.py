@@ -40,7 +40,7 @@ BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also thos
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_SAID = frozenset({"content", "value"})
+_SAID = frozenset({"content", "value", "tool_calls"})
 _SPEAKERS = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bot": "assistant", "model": "assistant"}
 _NUMBERED_WORD = re.compile(
     r"\(?(?P<n>[+-]?\d+(?:\.\d+)?)\)?\s*(?:\((?P<a>[^\W\d_][^()]*)\)|[-–:=.)]?\s*(?P<b>[^\W\d_].*))"
@@ -77,13 +77,36 @@ def plain_text(value: Any) -> str:
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
     """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as text: JSON
-    or what Python prints (pandas in CSV); nothing for any other value.
+    or what Python prints (pandas in CSV); nothing for any other value. A turn without text has an empty one.
 
     >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
     [('user', 'Hi'), ('assistant', 'Yo')]
-    >>> turns_of("[{'role': 'user', 'content': 'Hi'}]")
-    [('user', 'Hi')]
+    >>> turns_of("[{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': None}]")
+    [('user', 'Hi'), ('assistant', '')]
     """
+    messages = _messages(value)
+    speakers = [plain_text(turn.get("role") or turn.get("from") or "text") for turn in messages]
+    texts = ["\n".join(text for text in map(_text_in, _parts(turn)) if text) for turn in messages]
+    return [(_SPEAKERS.get(speaker, speaker), text) for speaker, text in zip(speakers, texts, strict=True)]
+
+
+def not_text(value: Any) -> Counter[str]:
+    """How often a conversation has what is no text (`image_url`, `tool_calls`, ...), which its turns are without."""
+    messages = _messages(value)
+    kinds = Counter(
+        str(part.get("type") or "part") if isinstance(part, Mapping) else "part"
+        for turn in messages
+        for part in _parts(turn)
+        if _text_in(part) is None
+    )
+    calls = [turn.get("tool_calls") for turn in messages]
+    return kinds + Counter(
+        tool_calls=sum(1 if isinstance(call, Mapping | str) else len(call) for call in calls if call is not None)
+    )
+
+
+def _messages(value: Any) -> list[Mapping[str, Any]]:
+    """The messages of a conversation; none of any other value."""
     if isinstance(value, str) and value.lstrip().startswith(("[{", "[ {")):
         try:
             value = ast.literal_eval(value) if "{'" in value[:4] else parse_json(value)
@@ -91,21 +114,36 @@ def turns_of(value: Any) -> list[tuple[str, str]]:
             return []
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if not isinstance(value, list) or not all(isinstance(turn, Mapping) and turn.keys() & _SAID for turn in value):
-        return []
-    speakers = [plain_text(turn.get("role") or turn.get("from") or "text") for turn in value]
-    texts = [plain_text(turn["content"] if "content" in turn else turn["value"]) for turn in value]
-    return [(_SPEAKERS.get(speaker, speaker), text) for speaker, text in zip(speakers, texts, strict=True)]
+    is_conversation = isinstance(value, list) and all(
+        isinstance(turn, Mapping) and turn.keys() & _SAID for turn in value
+    )
+    return value if is_conversation else []
+
+
+def _parts(turn: Mapping[str, Any]) -> list[Any]:
+    """What a message consists of: its text, or text beside images and the like; null is nothing."""
+    content = turn.get("content")
+    content = turn.get("value") if content is None else content
+    if isinstance(content, list | np.ndarray):
+        return list(content)
+    return [] if content is None else [content]
+
+
+def _text_in(part: Any) -> str | None:
+    """The text of a part of a message; None where it is no text."""
+    text = part.get("text") if isinstance(part, Mapping) else plain_text(part)
+    return text if isinstance(text, str) else None
 
 
 def turn_by_turn(turns: Sequence[tuple[str, str]]) -> str:
-    """A conversation as text."""
-    return "\n\n".join(f"{speaker}: {text}" for speaker, text in turns)
+    """A conversation as text, without the turns that have none."""
+    return "\n\n".join(f"{speaker}: {text}" for speaker, text in turns if text)
 
 
 def conversation(text: str) -> str:
     """A text that is a JSON list of messages, turn by turn; any other as it is."""
-    return (text and turn_by_turn(turns_of(text))) or text
+    turns = turns_of(text)
+    return turn_by_turn(turns) if turns else text
 
 
 def digest(text: str) -> str:

@@ -225,6 +225,11 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
     settings = {**record.settings(model, place), **{key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}}
     usual = {} if record.direct else {"temperature": entry.get("temperature", 0)}
     parameters = usual | dict(entry.get("parameters", {}))
+    most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    if type(most) is int and type(budget) is int and most <= budget:
+        fault = f"max_tokens = {most} is not above thinking.budget_tokens = {budget}"
+        raise DataError(place, fault, "max_tokens holds thoughts and answer: write more, or less budget_tokens")
     batch = dict(entry.get("batch", {}))
     price = _read_price(entry.get("price"), place) or listed_price(provider, model)
     batch_price = _read_price(batch.pop("price", None), f"{place}: batch")

@@ -17,7 +17,9 @@ from metal.raters.judges.providers.posting import Sender, settings_of
 from metal.raters.judges.secrets import key_from_environment
 
 KEY = "ANTHROPIC_API_KEY"
-MOST_TOKENS = 4096  # of a reply, thoughts included, unless judges.toml says otherwise: the API asks for a limit
+MOST_TOKENS = (
+    4096  # of an answer, beside what it may think, unless judges.toml says otherwise: the API asks for a limit
+)
 OURS = {"stop": "stop_sequences"}  # METAL's name of a parameter -> Anthropic's
 ENDINGS = {
     "max_tokens": calls.TRUNCATED,
@@ -69,7 +71,8 @@ class AnthropicMessages:
 def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
     """The body of a message. `json_object` has no counterpart: the prompt alone asks for JSON."""
     parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
-    body = {"model": model, "max_tokens": MOST_TOKENS, **parameters}
+    thoughts = as_object(parameters.get("thinking")).get("budget_tokens", 0)
+    body = {"model": model, "max_tokens": MOST_TOKENS + (thoughts if type(thoughts) is int else 0), **parameters}
     if ask.message.system:
         body["system"] = ask.message.system
     body["messages"] = [{"role": "user", "content": ask.message.user}]
