@@ -182,7 +182,7 @@ def lead(run: AuditRun) -> str:
         words = f"In all {len(cells):,} cases {says[next(iter(counts))]}."
     if counts[AS_GOOD] and chance:
         few = f"At most about {chance:,} of those as good may be so by chance."
-        words += f" {few if shown else 'As many may look as good as a person by chance.'}"
+        words += f" {few if shown else f'Chance alone may make {counts[AS_GOOD]:,} look as good.'}"
     most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
     if most >= SHOWN:
         points = plural(round(100 * most), "percentage point")
