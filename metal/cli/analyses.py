@@ -60,10 +60,9 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
     # What was guessed names the option that changes it: never left out.
     notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or ["as it is"]
     named = [in_flags(note, command_named(["import"], root), root) for note in notes]
-    lines: list[str] = []
-    for n, note in enumerate([f"Read {data}: {named[0]}", *named[1:]]):
-        short = console.clean(note) if verbose else name(console.clean(note), MOST_LENGTH)
-        lines += console.folded(short, WIDTH, indent="  " * bool(n))
+    cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
+    remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
+    lines = [line for n, remark in enumerate(remarks) for line in console.folded(remark, WIDTH, indent="  " * bool(n))]
     these = ", or with these options" if any("--" in note for note in named) else ""
     left = len(dataset.report) - len(notes)
     more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""

@@ -38,7 +38,7 @@ def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
     assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
     counted = "replies: 5; 3 read, 2 without a score (cut off 1, unparsable 1); 1 contradict themselves"
     assert counted in data.report
-    assert "1 rater taken for LLM judges: crow (`kinds` changes it)" in data.report
+    assert "1 rater taken for people: Ann; 1 for LLM judges: crow (`kinds` changes it)" in data.report
     alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known
     assert alone.ratings["score"].tolist()[3:] == [1, 1]
 

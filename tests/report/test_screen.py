@@ -164,6 +164,29 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     assert capsys.readouterr().err.count("note") == 5
 
 
+def test_a_table_with_columns_by_their_names_is_read_in_five_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"{n},{n},{language},{criterion},{rater},{1 + n % 5}"
+        for n in range(5)
+        for language in ("en", "hi")
+        for criterion in ("coherence", "fluency", "relevance")
+        for rater in ("A1", "A2", "A3", "gpt-4")
+    ]
+    Path("l5.csv").write_text("\n".join(["source,output,language,criterion,rater,score", *rows]), encoding="utf-8")
+    with click.Context(root):
+        read_and_say(Path("l5.csv"), verbose=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 5
+    for guess in (
+        "higher is better (assumed; --directions changes it)",
+        "A1, A2, A3; 1 for LLM judges: gpt-4 (--kinds",
+    ):
+        assert guess in " ".join(map(str.strip, lines))
+
+
 @pytest.mark.reference
 def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: Path) -> None:
     done = shared().at(tmp_path, dict(os.environ))("audit", reference / "pariksha")

@@ -323,10 +323,14 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
             kind = "llm" if name in replying else _kind(name, "", {})
             by_name.append((name, kind))
         raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group))
+    taken = []
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]
         if names:
-            notes.append(f"{plural(len(names), 'rater')} taken for {called}: {first_few(names)} (`kinds` changes it)")
+            how_many = f"{len(names):,}" if taken else f"{plural(len(names), 'rater')} taken"
+            taken.append(f"{how_many} for {called}: {first_few(names)}")
+    if taken:
+        notes.append(f"{'; '.join(taken)} (`kinds` changes it)")
     return tuple(raters)
 
 
