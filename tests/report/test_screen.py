@@ -169,7 +169,7 @@ def test_a_table_with_columns_by_their_names_is_read_in_five_lines(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [
-        f"{n},{n},{language},{criterion},{rater},{1 + n % 5}"
+        f"{language}-{n},{language}-{n},{language},{criterion},{rater},{1 + n % 5}"
         for n in range(5)
         for language in ("en", "hi")
         for criterion in ("coherence", "fluency", "relevance")

@@ -323,7 +323,7 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
             kind = "llm" if name in replying else _kind(name, "", {})
             by_name.append((name, kind))
         raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group))
-    taken = []
+    taken: list[str] = []
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]
         if names:
