@@ -33,12 +33,14 @@ LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 class Payload:
     """What a page carries for its script.
 
-    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many disagreements are not.
+    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many disagreements are not;
+    undetailed: how many verdicts are there without their details.
     """
 
     blob: str
     csv: frozenset[str]
     left_out: int = 0
+    undetailed: int = 0
 
 
 def blob(payload: Mapping[str, Any]) -> str:
@@ -67,6 +69,17 @@ def within_cells(titled: Sequence[tuple[str, TableView]], cells: int) -> tuple[S
     totals = accumulate(len(table.rows) * len(table.columns) for _, table in titled)
     number = sum(total <= cells for total in totals)
     return titled[:number], len(titled) - number
+
+
+def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
+    """The tables with about `cells` cells in all: the largest lose rows first, and say that their CSV has them."""
+    most, left = 0.0, cells
+    for after, size in enumerate(sorted(len(table.rows) * len(table.columns) for table in shown)):
+        most = left / (len(shown) - after)
+        if size > most:
+            break
+        left -= size
+    return [table.first(max(int(most) // len(table.columns), 1)) for table in shown]
 
 
 PAGE_BYTES = 1_450_000

@@ -37,7 +37,8 @@ class TableView:
 
     source: the run's table it comes from, offered as CSV. signature: of that table.
     notes: what to know, one line each, with the reasons for undefined figures. turns: rows and columns may change
-    places where it would not fit. brief: a terminal shows only the columns that fit beside each other.
+    places where it would not fit. brief: a terminal shows only the columns that fit beside each other. total: rows
+    there are, where the first note says that not all are shown.
     """
 
     name: str
@@ -50,6 +51,7 @@ class TableView:
     notes: tuple[str, ...] = ()
     turns: bool = False
     brief: bool = False
+    total: int = 0
 
     @classmethod
     def of(
@@ -99,11 +101,12 @@ class TableView:
 
     def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
         """The first rows of a long table, which says so, and where the rest is. total: as in `of`."""
-        total = max(total, len(self.rows))
-        if total <= most:
+        total = max(total, self.total, len(self.rows))
+        if total <= most or (self.total and len(self.rows) <= most):
             return self
+        notes = self.notes[1:] if self.total and self.notes[0].endswith(f"{rest}.") else self.notes
         cut = f"The first {most} of {total:,} rows; {rest}."
-        return replace(self, rows=self.rows[:most], notes=(cut, *self.notes))
+        return replace(self, rows=self.rows[:most], notes=(cut, *notes), total=total)
 
     def strong_first(self, most: int) -> Self:
         """Where there are more rows than `most`, those first that have something strong, as the headline names them."""

@@ -9,13 +9,17 @@ import pytest
 
 import metal.show
 from metal.data import formats
+from metal.data.languages import language_name
 from metal.runs.audit_run import AuditRun
 from metal.runs.board_run import BoardRun
+from metal.show.audit.page import CELL, LINE
 from metal.show.charts.bars import length_histograms
 from metal.show.charts.dots import Dot, interval_dots, population_panels
 from metal.show.charts.lines import Ranks, rank_lines
-from metal.show.pages import charts
+from metal.show.pages import charts, cut_to_cells
+from metal.show.pages import page as make_page
 from metal.show.svg import STYLE
+from metal.show.view import TableView
 from tests.report.checks import Visiting, check_charts
 from tests.report.conftest import written as written_audit
 from tests.shots import CRITERIA, written
@@ -27,7 +31,8 @@ Pages = dict[tuple[int, int], Path]
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """By languages and judges."""
     folder = tmp_path_factory.mktemp("sizes")
-    return {size: written(folder / "{}x{}".format(*size), *size, sources=12) for size in ((1, 1), (5, 1), (30, 2))}
+    sources = {(1, 1): 12, (5, 1): 12, (5, 6): 40, (30, 2): 12}  # with 40 a share kept is known
+    return {size: written(folder / "{}x{}".format(*size), *size, sources=many) for size, many in sources.items()}
 
 
 @pytest.mark.parametrize(("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 2), "dark")])
@@ -59,10 +64,67 @@ def test_five_languages_are_seen_at_once(pages: Pages, visit: Visiting) -> None:
       return [...cards.children].map((card) => card.getBoundingClientRect().top);
     }"""
     assert len(set(desk.evaluate(four))) == 1
-    phone = visit(pages[5, 1], folded=True, viewport={"width": 390, "height": 844}).page
-    assert phone.locator("table.answers").bounding_box()["y"] <= 300
-    last = phone.locator("a.v strong").last.bounding_box()
+
+
+@pytest.mark.parametrize("judges", [1, 6])
+def test_five_languages_are_seen_on_a_phone(judges: int, pages: Pages, visit: Visiting) -> None:
+    phone = visit(pages[5, judges], folded=True, viewport={"width": 390, "height": 844}).page
+    first = phone.locator("table.answers").first
+    assert first.bounding_box()["y"] <= 300
+    last = first.locator("a.v strong").last.bounding_box()
     assert last["y"] + last["height"] <= 1000
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_chosen_verdict_is_seen_from_its_top(width: int, pages: Pages, visit: Visiting) -> None:
+    page = visit(pages[30, 2], folded=True, viewport={"width": width, "height": 900}).page
+    cell = page.locator("a.v").first
+    cell.click()
+    page.locator("#why h2").wait_for()
+    assert 0 <= page.locator("#why").bounding_box()["y"] <= 700
+    page.get_by_text("Back to the cell").click()
+    assert 0 <= cell.bounding_box()["y"] <= 850
+    assert cell.evaluate("(cell) => cell === document.activeElement")
+
+
+def test_details_of_verdicts_come_before_folded_tables(
+    pages: Pages, visit: Visiting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = AuditRun.read(pages[5, 6].parent)
+    monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
+    small = {"LEAST_ROOM": 12_000, "MANY": 10, "MOST_REASONS": 10, "FOLDED_CELLS": 1_000, "MATRIX_ROOM": 22_000}
+    for limit, value in small.items():
+        monkeypatch.setattr(f"metal.show.audit.page.{limit}", value)
+    path = tmp_path / "report.html"
+    path.write_text(make_page(run), encoding="utf-8")
+    page = visit(path, folded=True, viewport={"width": 1400, "height": 900}).page
+    places = page.evaluate("[...document.querySelectorAll('a.v')].map((link) => link.hash.slice(1))")
+    detailed = page.evaluate("unpack().then((data) => Object.keys(data.cells))")
+    assert 10 < len(detailed) < len(places) == 90
+    assert len({place.split("-")[1] for place in detailed}) == 6  # of every judge
+    assert f"for {len(detailed)} of 90 cells" in page.inner_text(".key")
+    assert page.locator("a.v svg").count() == (22_000 - 90 * CELL) // LINE
+    assert "cells further down have none" in page.inner_text(".key")
+    assert "rows; the CSV has all." in page.locator("#table-judges").text_content()
+    page.evaluate("(place) => (location.hash = place)", next(place for place in places if place not in detailed))
+    page.locator("#why h2").wait_for()
+    judge, criterion, language = page.inner_text("#why h2").split(", ")
+    assert judge in run.judge_names
+    assert criterion in CRITERIA
+    assert language in {language_name(code) for code in run.languages}
+    assert "tables/verdicts.csv" in page.inner_text("#why")
+    assert "tables/judges.csv" in page.inner_text("#why")
+
+
+def test_the_largest_tables_are_cut_first() -> None:
+    made = [TableView.of(None, "people", "", ("a", "b"), [("1", "2")] * rows) for rows in (3, 40, 100)]
+    cut = cut_to_cells(made, 66)  # 6 cells, and 30 for each of the others
+    assert [len(table.rows) for table in cut] == [3, 15, 15]
+    assert [table.notes for table in cut[1:]] == [
+        (f"The first 15 of {rows} rows; the CSV has all.",) for rows in (40, 100)
+    ]
+    assert cut[2].first(5).notes == ("The first 5 of 100 rows; the CSV has all.",)
+    assert cut_to_cells(made, 286) == made
 
 
 def test_many_languages_of_one_criterion_stand_in_columns(pages: Pages, visit: Visiting) -> None:

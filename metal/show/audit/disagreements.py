@@ -18,6 +18,7 @@ from metal.stats.patterns import find_patterns
 LONGEST_TEXT = 6000
 LONGEST_COMMENT = 2000
 RATING_LENGTH = 18  # of the shortest, as JSON
+DETAILS = 0.7  # of the room
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
 
 
@@ -25,11 +26,12 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
-    Files that would take more than a third of the room are left out, the largest first, as are details of verdicts
-    that would take more than another third.
+    Details of verdicts that would take more than DETAILS of the room are left out, evenly drawn, as are files that
+    would take more than half of what then is left, the largest first.
     """
     seed = int(run.manifest.get("settings", {}).get("seed", 0))
-    csv, cells = fitting(csv, room / 3), details(run, room / 3, seed)
+    cells = details(run, room * DETAILS, seed)
+    csv = fitting(csv, (room - len(blob(cells))) / 2)
     table = run.disagreement_table
     order = _in_turn(table, seed)
     order = order[: _at_most(table, order, room)]
@@ -40,7 +42,8 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
         records = [record_of[row] for row in np.sort(order).tolist()]
         packed = blob(_payload(run, records) | fixed)
         if len(packed) <= room or not len(order):
-            return Payload(packed, frozenset(csv), len(table) - len(order))
+            undetailed = len(run.tables["verdicts"]) - len(cells)
+            return Payload(packed, frozenset(csv), len(table) - len(order), undetailed)
         share = 0.99 * max(room - taken, 0) / (len(packed) - taken)
         order = order[: int(len(order) * min(0.98, share))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from metal import __version__
@@ -15,15 +15,17 @@ from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show.audit import disagreements, judges, people, verdicts
 from metal.show.audit.brief import brief as brief
-from metal.show.pages import Payload
+from metal.show.pages import Payload, cut_to_cells
 from metal.show.parts import closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 LEAST_ROOM = 250_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MANY = 400  # more verdicts than this leave little room for charts
-CHART_ROOM = {False: 500_000, True: 40_000}  # characters of charts on the page, with few verdicts or MANY
+CHART_ROOM = {False: 530_000, True: 40_000}  # characters of charts on the page, with few verdicts or MANY
+FOLDED_CELLS = 4_500  # of all folded tables with MANY verdicts, whose details come first
 MOST_LEVELS = 7  # more levels than this are counted, not listed
-MOST_BARS = 1500  # more verdicts than this are words on the page, without a line
+MATRIX_ROOM = 720_000  # characters of all matrices of verdicts, whose cells have as many lines as fit
+CELL, LINE = 195, 190  # characters of a cell, and of the line in it
 MOST_REASONS = 600  # more reasons than this are not listed on the page
 WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
 OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
@@ -59,20 +61,29 @@ def content(run: AuditRun) -> dict[str, Any]:
     drawn, left = _fitting([chart for _, of in of_judges for chart in of], room)
     room -= sum(map(_size, drawn))
     prompts, prompts_left = _fitting(judges.prompt_charts(run), room)
-    cases, cases_left = _fitting(people.case_charts(run), room - sum(map(_size, prompts)))
+    room -= sum(map(_size, prompts))
+    cases, cases_left = _fitting(people.case_charts(run), room)
+    classes, classes_left = _fitting(people.class_charts(run), room - sum(map(_size, cases)))
+    folded = tables(run)
+    shown = {table.name: table for table in (cut_to_cells(folded, FOLDED_CELLS) if cells > MANY else folded)}
+    ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
+    lines = (cell.place for of in ranked for row in of.cells for cell in row if cell and cell.bar)
     return {
-        "judges": sorted(verdicts.by_judge(run), key=verdicts.standing),
+        "judges": ranked,
         "judged": verdicts.judged_criteria(run),
         "names": {code: name(language_name(code)) for code in verdicts.named_languages(run)},
         "label": lambda criterion: criterion.label or criterion.name,
         "words": verdicts.WORDS,
-        "bars": cells <= MOST_BARS,
+        "verdicts": cells,
+        "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
+        "bars_left": any(True for _ in lines),
         "reasons": cells <= MOST_REASONS,
         "further": [table for table in judges.FURTHER if table in run.tables and table != "justifications"],
-        "tables": {table.name: table for table in tables(run)},
-        "dataset_tables": people.dataset_tables(run),
+        "tables": shown,
+        "dataset_tables": [shown[table.name] for table in people.dataset_tables(run)],
         "dataset_charts": people.dataset_charts(run),
-        "people_charts": people.class_charts(run),
+        "people_charts": classes,
+        "classes_left": classes_left,
         "judge_charts": [(criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges],
         "charts_left": left + prompts_left + cases_left,
         "prompt_charts": prompts,

@@ -42,6 +42,13 @@ function typical(data, chosen) {
 const reasons = new Map([...document.querySelectorAll(".reasons li")].map((reason) => [reason.id, reason.textContent]));
 for (const reason of document.querySelectorAll(".reasons li")) reason.removeAttribute("id");
 
+// What the matrix itself says of a verdict that has neither details nor a reason on the page.
+function unlisted(link) {
+  const about = [link.closest("table").dataset.judge, link.closest("tr").cells[0].textContent, link.dataset.of];
+  const [verdict, figures] = [...link.querySelectorAll("strong, small")].map((part) => part.textContent);
+  return `${about.join(", ")}: ${verdict} (${figures}). The reason stands in tables/verdicts.csv.`;
+}
+
 async function explain() {
   const place = location.hash.slice(1);
   const link = place.startsWith("why-") && document.querySelector(`a.v[href="#${CSS.escape(place)}"]`);
@@ -53,8 +60,14 @@ async function explain() {
   const listed = reasons.get(place);
   const data = await unpack().catch(() => null);
   const chosen = data?.cells[place];
-  const [who, ...said] = (chosen?.r ?? listed ?? "Its reason stands in tables/verdicts.csv.").split(": ");
-  why.replaceChildren(make("h2", said.length ? who : "This verdict"), make("p", said.length ? said.join(": ") : who));
+  const [who, ...said] = (chosen?.r ?? listed ?? unlisted(link)).split(": ");
+  const back = make("a", "Back to the cell", { href: link.hash });
+  back.addEventListener("click", (event) => {
+    event.preventDefault();
+    link.scrollIntoView({ block: "center" });
+    link.focus({ preventScroll: true });
+  });
+  why.replaceChildren(make("h2", who), back, make("p", said.join(": ")));
   if (chosen) {
     const figures = make("dl", null, { class: "figures" });
     for (const [title, value, ends] of chosen.f) {
@@ -73,11 +86,14 @@ async function explain() {
     else why.append(make("p", "No disagreement of this cell is in the page; disagreements.parquet has them all.", { class: "soft" }));
     const more = new URLSearchParams({ language: chosen.l, criterion: chosen.c, who: "judge", judge: chosen.j });
     why.append(make("a", "All its disagreements", { href: `#disagreements?${more}` }));
-  } else if (listed === undefined) {
-    why.append(make("p", "Its details do not fit into this page; tables/ beside it has them.", { class: "soft" }));
+  } else {
+    const where = "Its figures stand in tables/judges.csv, its answers in disagreements.parquet, beside this page.";
+    why.append(make("p", where, { class: "soft" }));
   }
+  link.closest(".scroll").after(why);
   why.hidden = false;
-  if (why.getBoundingClientRect().top > innerHeight - 200) why.scrollIntoView({ block: "nearest" });
+  const { top } = why.getBoundingClientRect();
+  if (top < 0 || top > innerHeight - 200) why.scrollIntoView();
 }
 addEventListener("hashchange", explain);
 
