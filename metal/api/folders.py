@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from metal.api.options import StrPath
 from metal.errors import MetalError, UsageError
 
 PLACES = (".", "datasets", "runs")
+MOST = 1000  # folders looked into, and of each the folders in it, but for PLACES
 FILES = ("dataset.toml", "run.toml")
 
 
@@ -37,8 +39,8 @@ class Folder:
 
 
 def ls(folder: StrPath = ".") -> tuple[Folder, ...]:
-    """List the datasets and runs in a folder and in its `datasets/` and `runs/`: kind, size, date and, of runs, the
-    answer.
+    """List the datasets and runs in a folder and one level deeper, as in `runs/` or `metal-demo/`: kind, size, date
+    and, of runs, the answer.
 
     folder: where to look.
 
@@ -48,6 +50,8 @@ def ls(folder: StrPath = ".") -> tuple[Folder, ...]:
     if not start.is_dir():
         raise UsageError(f"{start}: no such folder")
     children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
+    groups = (path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES))
+    children += [path for group in sorted(islice(groups, MOST)) for path in sorted(islice(group.glob("*/"), MOST))]
     listed = {path.resolve(): _read(path, file) for path in children for file in FILES if (path / file).is_file()}
     return tuple(sorted(listed.values(), key=lambda entry: entry.kind != "dataset"))
 

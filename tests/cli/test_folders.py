@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -47,6 +48,14 @@ def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
     assert torn.languages is torn.raters is None  # not known, which is not none
     with pytest.raises(UsageError, match="no such folder"):
         metal.ls(place / "nowhere")
+
+
+def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "runs" / "demo", tmp_path / "metal-demo" / "mlqe")
+    shutil.copytree(place / "runs" / "demo", tmp_path / "metal-demo" / "mlqe" / "again")
+    shutil.copytree(place / "runs" / "demo", tmp_path / "deep" / "er" / "still")
+    assert [entry.path for entry in metal.ls(tmp_path)] == [str(tmp_path / "metal-demo" / "mlqe")]
+    assert [entry.path for entry in metal.ls(tmp_path / "metal-demo")] == [str(tmp_path / "metal-demo" / "mlqe")]
 
 
 def test_ls_prints_and_gives_json(place: Path) -> None:

@@ -18,6 +18,8 @@ from markdown_it import MarkdownIt
 import metal
 from metal.cli import metal as root
 from metal.cli.analyses import read_and_say
+from metal.data.languages import language_name
+from metal.data.text import listed
 from metal.runs.audit_run import AuditRun
 from metal.show.markdown import markdown
 from metal.show.pages import screen
@@ -214,7 +216,10 @@ def test_many_languages_with_the_same_verdicts_stand_together_and_others_are_cou
         ("As good as a person", "100%"),
         ("Uninformative", ""),
     ]
-    assert len(at_width(80, matrix)) == 5 + 2
+    lines = at_width(80, matrix)
+    assert len(lines) == 5 + 4
+    good = " ".join(map(str.strip, lines[5:7]))  # by name, also where the heading has only the first
+    assert good == f"As good as a person: on task_quality in {listed(sorted(map(language_name, right)))}."
 
 
 def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +234,15 @@ def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: p
             for step in steps:
                 advance(*step)
         assert all(words in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", stream.getvalue()) for words in shown)
+
+
+def test_names_break_after_a_hyphen_or_a_slash_and_else_anywhere(at_width: Callable[..., list[str]]) -> None:
+    names = ("meta-llama/Meta-Llama-3-70B-Instruct", "aryabhatta/" + "x" * 24, "y" * 31)
+    rows = [(who, *(["0.805 to 0.880"] * 3)) for who in names]
+    lines = at_width(80, TableView.of(None, "", "", ("who", "a", "b", "c"), rows))
+    shown = [line.split("  ")[0].strip() for line in lines[3:]]
+    assert shown[:4] == ["meta-llama/Meta-Llama-3-70B-", "Instruct", "aryabhatta/", "x" * 24]
+    assert "".join(shown[4:6]) == names[2]
 
 
 def test_names_are_wrapped_at_words_where_more_columns_fit_then(at_width: Callable[..., list[str]]) -> None:

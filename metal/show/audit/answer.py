@@ -142,8 +142,11 @@ def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> st
 
 def _where(run: AuditRun, cells: Cells) -> str:
     """`on task quality in Hindi and Tamil`; a number where these are many."""
-    if len(cells) > MOST_NAMED:
-        return f"in {len(cells)} cases"
+    return f"in {len(cells)} cases" if len(cells) > MOST_NAMED else each_place(run, cells)
+
+
+def each_place(run: AuditRun, cells: Cells) -> str:
+    """`on task quality in Hindi and Tamil`, however many these are."""
     by_criterion: dict[str, list[str]] = {}
     for cell in cells:
         by_criterion.setdefault(cell["criterion"], []).append(language_name(cell["language"]))

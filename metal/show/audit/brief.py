@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from metal.auditing.verdict import AS_GOOD
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
+from metal.show.audit.answer import each_place
 from metal.show.audit.people import agreement_table
 from metal.show.audit.verdicts import JudgeVerdicts, VerdictCell, by_judge, judged_criteria, named_languages, standing
 from metal.show.view import Cell, TableView
@@ -71,6 +73,12 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         notes.append(f"With -v also: {' and '.join(left_out)} more.")
     if any("%" in cell.below for row in rows for cell in row if isinstance(cell, Cell)):
         notes.insert(0, "%: the share it keeps of what a person knows.")
+    named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
+    good = [
+        (language, cell.row) for language, cells in columns for cell in cells if cell and cell.row["verdict"] == AS_GOOD
+    ]
+    if not {language for language, _ in good} <= named:
+        notes.insert(0, f"{AS_GOOD.capitalize()}: {each_place(run, [row for _, row in good])}.")
     heads = ("", *(_called([language for language, _ in group]) for group in shown))
     return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
 

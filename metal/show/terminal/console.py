@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -216,7 +217,11 @@ def table(
                 overflow="fold",
             )
         for line, row in enumerate(rows):
-            shown.add_row(*(Text(clean(row[place]), (styles or {}).get((line, place), "")) for place in group))
+            cells = [
+                clean(row[place]) if place >= keep else _in_parts(clean(row[place]), widths[place]) for place in group
+            ]
+            looks = [(styles or {}).get((line, place), "") for place in group]
+            shown.add_row(*map(Text, cells, looks))
         with out.capture() as drawn:
             out.print(shown)
         out.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
@@ -225,6 +230,20 @@ def table(
         say(f"With -v also: {', '.join(filter(None, named))}.", dim=True)
     if note:
         say(note, dim=True)
+
+
+def _in_parts(name: str, width: int) -> str:
+    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_` wherever they can."""
+    from rich.cells import cell_len
+
+    lines: list[str] = []
+    for line in name.split("\n"):
+        lines.append("")
+        for part in re.findall(r"[^-/_ ]*[-/_ ]|[^-/_ ]+$", line):
+            if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+    return "\n".join(map(str.rstrip, lines))
 
 
 def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]:
