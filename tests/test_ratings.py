@@ -224,6 +224,8 @@ BAD, GOOD = Level(0, "Bad"), Level(1, "Good")
     ("build", "message"),
     [
         (lambda: Scale("ordinal"), "without levels"),
+        (lambda: Scale.of("Bad<<Good"), "a level without a name"),
+        (lambda: Scale.of("5-1"), "the low end first"),
         (lambda: Scale("ordinal", (BAD,)), "only one level"),
         (lambda: Scale("ordinal", (GOOD, BAD)), "do not rise"),
         (lambda: Scale("nominal", (BAD, Level(0, "Other"))), "different"),
@@ -254,6 +256,7 @@ def test_scale_in_words() -> None:
     assert Scale("ordinal", (BAD, GOOD)).describe() == "0 Bad, 1 Good"
     assert Scale("ordinal", (Level(1, "1"), Level(2, "2"))).describe() == "1, 2"
     assert Scale("interval").describe() == "any number"
+    assert Scale.of("1-1000000").describe() == "1 to 1000000"
 
 
 def test_the_share_of_a_scale_is_one_where_it_is_best() -> None:

@@ -56,6 +56,7 @@ def criterion_new(
     from metal.data.dataset_lines import criterion_record
     from metal.data.files import check_outside, write_new
     from metal.data.records import Criterion, Scale
+    from metal.raters.judges.rubric import bears_file
 
     if isinstance(name, Criterion):
         criterion = name
@@ -71,7 +72,7 @@ def criterion_new(
             raise UsageError(f"criterion {name}: {lacking}, or name the `template` that has the criterion")
         words = label or name.replace("_", " ").capitalize()
         criterion = Criterion(name, Scale.of(scale), direction, label=words, question=question.strip())
-    if not re.fullmatch(r"[\w-]+", criterion.name):
+    if not bears_file(criterion.name):
         example = re.sub(r"\W+", "_", criterion.name.strip()).strip("_").lower() or "helpfulness"
         raise UsageError(f"criterion {name!r}: a name has letters, digits, `_` and `-` only, e.g. {example!r}")
     if data is None:

@@ -74,7 +74,7 @@ def select(
     of `metal.judge`. progress: called with the parts done and the parts in all.
 
     Returns the tables `selection`, `calibration` and `curve`, and the page. Nothing is written before `save`. Raises
-    UsageError where nothing was rated by people and a judge, or for a way to confidence that there is not.
+    UsageError where people and a judge, or all of a cascade, rated nothing, or for a source of confidence that is none.
     """
     from metal.api.select_result import Selection
     from metal.auditing.settings import AuditSettings
@@ -90,7 +90,9 @@ def select(
     for option, value in (("alpha", alpha), ("delta", delta)):
         if not 0 < value < 1:
             raise UsageError(f"`{option}` {value}: a share between 0 and 1")
-    check_known("way to confidence", names(confidence), WAYS)
+    check_known("source of confidence", names(confidence), WAYS)
+    if cascade and not len(set(names(cascade))) == len(names(cascade)) > 1:
+        raise UsageError(f"`cascade` {','.join(names(cascade))}: write two or more judges, each once, the cheap first")
     chosen = SelectSettings(
         alpha,
         delta,

@@ -72,8 +72,9 @@ class Instruction:
             "title": fence("TITLE", fence_code(source.title), source.title) if source.title else "",
             "criteria": self._criteria,
         }
+        templates = self._compiled
         try:
-            return Message(*(template.render(values).strip() for template in self._compiled))
+            return Message(*(template.render(values).strip() for template in templates))
         except Exception as error:  # a template can raise anything
             raise DataError(self.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
 

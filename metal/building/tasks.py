@@ -95,7 +95,7 @@ def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
     paths = named_files(folders, "annotate")
     if name in paths:
         return _read(name, paths[name], folders)
-    remedy = "Or give your own as annotate/NAME.toml with `prompt_folders='DIR'`"
+    remedy = "Or give your own as prompts/annotate/NAME.toml in the dataset's folder"
     raise UnknownName("template", name, sorted(paths), remedy)
 
 

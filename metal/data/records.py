@@ -85,6 +85,8 @@ class Scale:
         if len(set(values)) != len(values) or not all(math.isfinite(value) for value in values):
             raise DataError("scale", f"level values {values}", "they must be finite and different")
         labels = [level.label for level in self.levels]
+        if not all(labels):
+            raise DataError("scale", f"a level without a name among {labels}", "give each a name: Bad<Medium<Good")
         if len(set(labels)) != len(labels):
             raise DataError("scale", f"level labels {labels}", "they must be different")
         if self.measure != "nominal" and values != sorted(values):
@@ -111,6 +113,8 @@ class Scale:
             labels = [label.strip() for label in text.split(",")]
             return cls("nominal", tuple(Level(float(place), label) for place, label in enumerate(labels)))
         low, high = ends_of(text)
+        if not low < high:
+            raise DataError("scale", text, "write the low end first, e.g. 1-5")
         if low.is_integer() and high.is_integer() and high - low < MOST_LEVELS:
             values = range(int(low), int(high) + 1)
             return cls("ordinal", tuple(Level(float(value), str(value)) for value in values))
@@ -151,7 +155,7 @@ class Scale:
     def describe(self) -> str:
         """For messages: `0 Bad, 1 Medium, 2 Good`."""
         if self.low is not None and self.high is not None:
-            return f"{self.low:g} to {self.high:g}"
+            return f"{self.low:.15g} to {self.high:.15g}"
         if not self.levels:
             return "any number"
         return ", ".join(level.shown for level in self.levels)

@@ -39,7 +39,7 @@ from metal.raters.judges.models import Model, find_model, judges_files, named_mo
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import find_provider, open_client
-from metal.raters.judges.rubric import DETAILED, described, rubrics_for
+from metal.raters.judges.rubric import DETAILED, described, rubrics_for, where_to_ask
 from metal.raters.judges.templates import load_template, translation, variant
 from metal.running.job import Job, Request
 from metal.runs.judges_run import texts_digest
@@ -336,10 +336,7 @@ def load_prompts(
             if rubric.compared and not template.shows_references:
                 raise UsageError(f"{name} compares with the reference; show it to judges: `with_reference=True`")
             if not (pairs or rubric.criterion.question or rubric.simple or rubric.detailed):
-                raise UsageError(
-                    f"{name} has neither a question nor a description; write criteria/{name}.toml in a folder of "
-                    "`prompt_folders`"
-                )
+                raise UsageError(f"{name} has neither a question nor a description; {where_to_ask(name)}")
         unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:
             raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")

@@ -69,7 +69,7 @@ def selected(
 ) -> dict[str, pd.DataFrame]:
     """Tables `selection`, `calibration` and `curve`.
 
-    Raises UsageError where no judge and people answered the same outputs, UnknownName for a judge of the cascade.
+    Raises UsageError where people and a judge, or all of the cascade, rated nothing, UnknownName for a judge of it.
     """
     check_known("judge", chosen.cascade, [name for name, rater in dataset.raters.items() if rater.kind != "human"])
     made: dict[str, list[dict[str, Any]]] = {"selection": [], "calibration": [], "curve": []}
@@ -90,6 +90,9 @@ def selected(
             _selection_row(cell, {judge: sure[judge] for judge in line}, chosen, delta, settings.seed) for line in lines
         ]
     progress(len(every), len(every))
+    if chosen.cascade and all(THEN.join(chosen.cascade) != row["judge"] for row in made["selection"]):
+        listed = ", ".join(chosen.cascade)
+        raise UsageError(f"`cascade`: no language and criterion has people's answers and those of {listed} (`judges`)")
     if not made["selection"]:
         raise UsageError("no output with classes that people and a judge rated: nothing to select")
     columns = {"selection": SELECTION, "calibration": CALIBRATION, "curve": CURVE}

@@ -13,7 +13,7 @@ import pytest
 import metal
 from metal.auditing.check import lint
 from metal.data.dataset import Dataset
-from metal.errors import DataError, MetalError, UnknownName
+from metal.errors import DataError, MetalError, UnknownName, UsageError
 
 LABELS = {0: "Bad", 1: "Medium", 2: "Good"}
 
@@ -251,6 +251,22 @@ def test_conversations_with_turns_that_are_no_text(tmp_path: Path) -> None:
         assert [output.text for output in dataset.outputs.values()] == ["A cat.", "", ""]
         assert "(2 conversations have no such turn)" in "".join(dataset.report)
         assert any(line.endswith("no judge is shown it: 2 image_url, 2 tool_calls") for line in dataset.report)
+
+
+def test_a_criterions_file_is_the_order_of_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    metal.criterion_new("tone", scale="rude<plain<polite", question="Is it polite?")
+    metal.criterion_new("सहायकता", scale="1-3", question="क्या यह सहायक है?")  # marks are part of a word
+    with pytest.raises(UsageError, match="letters, digits"):
+        metal.criterion_new('Tone / "style"', scale="1-3", question="?")
+    words = ("rude", "plain", "polite") * 2
+    rows = [(f"o{n}", rater, n % 3, word) for n, word in enumerate(words) for rater in ("A", "B", "gpt-4")]
+    frame = pd.DataFrame(rows, columns=["id", "rater", "fluency", "tone"])
+    dataset = metal.read(frame, language="en", prompt_folders="prompts")
+    assert {name: scale.scale.describe() for name, scale in dataset.criteria.items()} == {
+        "fluency": "0, 1, 2",
+        "tone": "0 rude, 1 plain, 2 polite",
+    }
 
 
 def test_one_id_under_several_systems_or_languages_is_the_source(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from metal.auditing.cells import cells
 from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
 from metal.selecting.selecting import SelectSettings, confidence_of
+from metal.show.select.page import answer
 from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_names_are_text, check_page
 
@@ -158,7 +159,12 @@ def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
     kinds = {"A1": "human", "J": "llm", "K": "llm"}
     data = metal.read(pd.DataFrame(rows), levels={"*": "1=first,2=second"}, measures="nominal", kinds=kinds)
     costs = {"J": "0.01", "K": "0.1", "people": "1"}
-    table = metal.select(data, cascade="J,K", costs=costs, confidence="rating", resamples=100).tables["selection"]
+    result = metal.select(data, cascade="J,K", costs=costs, confidence="rating", resamples=100)
+    table = result.tables["selection"]
+    assert "$310.00 per 1,000" in str(answer(result))
+    for cascade, why in {"J": "two or more judges", "J,J": "each once", "J,K": "no language and criterion"}.items():
+        with pytest.raises(UsageError, match=why):
+            metal.select(data, judges="J", cascade=cascade)
     row = table.set_index("judge").loc["J > K"]
     assert (row["kept"], row["by"], row["says"]) == (60, "J 50%, K 25%", "in part")
     assert (row["to_people"], row["agreement_kept"]) == (0.25, 1)
@@ -172,7 +178,7 @@ def test_what_is_refused() -> None:
         metal.select(data, alpha=1.5)
     with pytest.raises(UsageError, match="dollars of a rating"):
         metal.select(data, costs={"people": "cheap"})
-    with pytest.raises(UnknownName, match="way to confidence 'mood'"):
+    with pytest.raises(UnknownName, match="source of confidence 'mood'"):
         metal.select(data, confidence="mood")
     with pytest.raises(UnknownName, match="judge 'gpt-5'"):
         metal.select(data, cascade="gpt-5,gpt<b>")

@@ -69,7 +69,7 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         named = options.get("columns") or {}
         if "reference" in roles and "reference" not in named and _holds_answers(frame[roles["reference"]]):
             del roles["reference"]  # a gold label, which may stand for people
-        places = _places_guessed(frame, roles, notes, where)
+        places = _places_guessed(frame, roles, notes, where, options.get("described", {}.get))
         if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
             roles.setdefault("text", roles.pop("score"))  # `answer`
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
@@ -167,10 +167,15 @@ def _without_end(column: str) -> str:
     return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
 
 
-def _places_guessed(frame: pd.DataFrame, roles: Mapping[str, str], notes: list[str], where: Path) -> list[AnswerColumn]:
-    """The columns that hold answers, where no column does for all. Raises DataError where there are none."""
+def _places_guessed(
+    frame: pd.DataFrame, roles: Mapping[str, str], notes: list[str], where: Path, described: Callable[[str], object]
+) -> list[AnswerColumn]:
+    """The columns that hold answers, where no column does for all. Raises DataError where there are none.
+
+    described: a criterion by its name; its scale is the order of its words.
+    """
     free = [column for column in frame.columns if column not in set(roles.values())]
-    columns = [column for column in free if _holds_answers(frame[column])]
+    columns = [c for c in free if _holds_answers(frame[c]) or ("rater" in roles and described(_without_end(c)))]
     columns = columns or [c for c in free if "rater" in roles and CRITERION.search(c) and few_words(frame[c])]
     if "rater" in roles:
         columns = asides.criteria_among(columns, notes)

@@ -162,8 +162,9 @@ class Prompt:
             "references": "\ue000references\ue001" if has_references else "",
             **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
+        templates = self._compiled
         try:
-            texts = [part.render(values) for part in self._compiled]
+            texts = [part.render(values) for part in templates]
             system, user = (_SLOT.split(text if self.template.languages else text.strip()) for text in texts)
         except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None

@@ -8,6 +8,8 @@ thorough description; and for each level a `definition` and `reasons` to give it
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -88,14 +90,26 @@ def rubrics_for(
         for description in needed if worded or not rubric.criterion.question else ():
             if not getattr(rubric, description, "x"):
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
-                made = "" if language else ", as `metal.criterion_new` does with your question"
                 short = ', or use `prompt="simple"`' if rubric.simple else ""
                 raise UsageError(
-                    f"criterion {name} has no {description} description{where}; write criteria/{name}{ending}.toml in "
-                    f"a folder of `prompt_folders`{made}{short}"
+                    f"criterion {name} has no {description} description{where}; {where_to_ask(name, ending)}{short}"
                 )
         rubrics[name] = rubric
     return rubrics
+
+
+def bears_file(name: str) -> bool:
+    """Whether a criterion's name may be a file's: of letters with their marks, digits, `_` and `-`."""
+    letters = (c for c in name if c not in "\u200c\u200d" and not unicodedata.category(c).startswith("M"))
+    return bool(re.fullmatch(r"[\w-]+", "".join(letters)))
+
+
+def where_to_ask(name: str, ending: str = "") -> str:
+    """What to do for a criterion that judges are told nothing about. ending: of a file in another language."""
+    if not bears_file(name):
+        return 'write `question = "..."` for it in dataset.toml, as no file can be named so'
+    made = "" if ending else ", as `metal.criterion_new` does with your question"
+    return f"write criteria/{name}{ending}.toml in a folder of `prompt_folders`{made}"
 
 
 def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import known, percent
+from metal.data.text import dollars, known, percent
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
-from metal.selecting.selecting import ALONE, PART
+from metal.selecting.selecting import ALONE, PART, THEN
 from metal.show.parts import across_languages, reasons
 from metal.show.view import Cell, Section, TableView
 
@@ -28,6 +28,8 @@ def _cell(rows: list[Row]) -> Cell:
     if row["says"] not in (ALONE, PART):
         return Cell(row["says"])
     below = f"{percent(row['coverage'])}, agrees in {percent(row['at_least'])}"
+    if THEN in row["judge"] and known(row["cost"]):
+        below += f", {dollars(row['cost'])} per 1,000"
     return Cell(row["says"], below, "strong")
 
 
