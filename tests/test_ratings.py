@@ -224,7 +224,7 @@ BAD, GOOD = Level(0, "Bad"), Level(1, "Good")
     ("build", "message"),
     [
         (lambda: Scale("ordinal"), "without levels"),
-        (lambda: Scale.of("Bad<<Good"), "a level without a name"),
+        (lambda: Scale.of("Bad<<Good"), "none empty"),
         (lambda: Scale.of("5-1"), "the low end first"),
         (lambda: Scale("ordinal", (BAD,)), "only one level"),
         (lambda: Scale("ordinal", (GOOD, BAD)), "do not rise"),

@@ -85,16 +85,14 @@ class Scale:
         if len(set(values)) != len(values) or not all(math.isfinite(value) for value in values):
             raise DataError("scale", f"level values {values}", "they must be finite and different")
         labels = [level.label for level in self.levels]
-        if not all(labels):
-            raise DataError("scale", f"a level without a name among {labels}", "give each a name: Bad<Medium<Good")
-        if len(set(labels)) != len(labels):
-            raise DataError("scale", f"level labels {labels}", "they must be different")
+        if len(set(labels)) != len(labels) or not all(labels):
+            raise DataError("scale", f"level labels {labels}", "they must be different, and none empty")
         if self.measure != "nominal" and values != sorted(values):
             raise DataError("scale", f"level values {values} do not rise", "list them in rising order")
         if (self.low is None) != (self.high is None) or (self.levels and self.low is not None):
             raise DataError("scale", "a range needs both ends, and no levels", "write range = [1, 5]")
         if self.low is not None and self.high is not None and not self.low < self.high:
-            raise DataError("scale", f"range {self.low:g} to {self.high:g}", "the first end is the lower one")
+            raise DataError("scale", f"range {self.low:g} to {self.high:g}", "write the low end first, e.g. 1-5")
 
     @classmethod
     def of(cls, text: str) -> Scale:
@@ -113,9 +111,7 @@ class Scale:
             labels = [label.strip() for label in text.split(",")]
             return cls("nominal", tuple(Level(float(place), label) for place, label in enumerate(labels)))
         low, high = ends_of(text)
-        if not low < high:
-            raise DataError("scale", text, "write the low end first, e.g. 1-5")
-        if low.is_integer() and high.is_integer() and high - low < MOST_LEVELS:
+        if low.is_integer() and high.is_integer() and 0 < high - low < MOST_LEVELS:
             values = range(int(low), int(high) + 1)
             return cls("ordinal", tuple(Level(float(value), str(value)) for value in values))
         return cls("interval", low=low, high=high)

@@ -262,7 +262,7 @@ def test_a_criterions_file_is_the_order_of_its_words(tmp_path: Path, monkeypatch
     words = ("rude", "plain", "polite") * 2
     rows = [(f"o{n}", rater, n % 3, word) for n, word in enumerate(words) for rater in ("A", "B", "gpt-4")]
     frame = pd.DataFrame(rows, columns=["id", "rater", "fluency", "tone"])
-    dataset = metal.read(frame, language="en", prompt_folders="prompts")
+    dataset = metal.read(frame, language="en", prompt_folders=["prompts"])
     assert {name: scale.scale.describe() for name, scale in dataset.criteria.items()} == {
         "fluency": "0, 1, 2",
         "tone": "0 rude, 1 plain, 2 polite",
