@@ -139,17 +139,18 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
     names = [level.shown for level in criterion.scale.levels]
     languages = [ALL, *sorted(labelled["language"].unique())]
     listed = [ALL, *sorted(filter(None, labelled["quality"].unique()), key=_quality_order)]
+    tally = labelled.value_counts(["language", "quality", "level"])
     for language in languages:
         for quality in listed:
-            group = labelled[
-                ((labelled["language"] == language) | (language == ALL))
-                & ((labelled["quality"] == quality) | (quality == ALL))
-            ]
-            counts = group["level"].value_counts()
+            counts: Counter[str] = Counter()
+            for (its_language, its_quality, level), number in tally.items():
+                if language in (its_language, ALL) and quality in (its_quality, ALL):
+                    counts[level] += int(number)
+            rated = counts.total()
             for level in [*names, NO_CLASS]:
-                number = int(counts.get(level, 0))
-                if len(group) and (number or level != NO_CLASS):
-                    figures = (language, criterion.name, quality, level, number, len(group), number / len(group))
+                number = counts[level]
+                if rated and (number or level != NO_CLASS):
+                    figures = (language, criterion.name, quality, level, number, rated, number / rated)
                     yield dict(zip(CLASSES, figures, strict=True))
 
 

@@ -36,14 +36,14 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     order = _in_turn(table, seed)
     order = order[: _at_most(table, order, room)]
     record_of = dict(zip(order.tolist(), table.take(pa.array(order)).to_pylist(), strict=True))
-    fixed = {"csv": csv, "cells": cells}
-    taken = len(blob(fixed))
+    fixed, taken = {"csv": csv, "cells": cells}, 0
     while True:
         records = [record_of[row] for row in np.sort(order).tolist()]
         packed = blob(_payload(run, records) | fixed)
         if len(packed) <= room or not len(order):
             undetailed = len(run.tables["verdicts"]) - len(cells)
             return Payload(packed, frozenset(csv), len(table) - len(order), undetailed)
+        taken = taken or len(blob(fixed))
         share = 0.99 * max(room - taken, 0) / (len(packed) - taken)
         order = order[: int(len(order) * min(0.98, share))]
 
