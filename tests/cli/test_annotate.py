@@ -328,6 +328,9 @@ def test_what_people_hold_stays_chosen(people: Metal) -> None:
     toml = (dataset / "dataset.toml").read_text(encoding="utf-8")
     generators = "".join(f'[generators."generatorx-{each}"]\nquality = "x"\n' for each in ("xgoodx", "xbadx"))
     (dataset / "dataset.toml").write_text(f"{toml}\n{generators}", encoding="utf-8")
+    first, *others = (dataset / "sources.jsonl").read_text(encoding="utf-8").splitlines()
+    with_reference = json.dumps(json.loads(first) | {"references": ["A reference."]})
+    (dataset / "sources.jsonl").write_text("\n".join([with_reference, *others]), encoding="utf-8")
     before = {name for name, each in load_dataset(dataset).outputs.items() if each.chosen}
     for seed in range(4):
         people("generate", "mine", "-q", "reference", "--seed", seed, "--force")

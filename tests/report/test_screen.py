@@ -147,21 +147,22 @@ def test_markdown_is_a_table_of_text_and_calls_nobody() -> None:
 def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_dataset: MakeDataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "t.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").touch()
     import_module("metal.cli.datasets")  # whose commands are made from the functions as they are
     notes = tuple(f"note {number}{' that is long' * 5}" for number in range(5))
     notes += (f"raters: {'who is one of many, ' * 50}taken for people (`kinds` changes it)",)
     monkeypatch.setattr(metal, "read", lambda data: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
     with click.Context(root):
-        read_and_say(tmp_path / "t.csv", verbose=False)
+        read_and_say(Path("t.csv"), verbose=False)
         short = capsys.readouterr().err.splitlines()
-        read_and_say(tmp_path / "t.csv", verbose=True)
-    assert " ".join(short).startswith(f"Read {tmp_path / 't.csv'}: note")
+        read_and_say(Path("t.csv"), verbose=True)
+    assert " ".join(short).startswith("Read t.csv: note")
     assert " ".join(short).count("note") == 1
     assert len(short) <= 8
     assert max(map(len, short[:-1])) <= 80
     assert "taken for people (--kinds changes it)" in " ".join(map(str.strip, short))
-    again = f"To change it: metal import {tmp_path / 't.csv'} -i, or with these options (4 more remarks: -v)"
+    again = "To change it: metal import t.csv -i, or with these options (4 more remarks: -v)"
     assert short[-1] == again
     assert capsys.readouterr().err.count("note") == 5
 
