@@ -139,13 +139,13 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
     names = [level.shown for level in criterion.scale.levels]
     languages = [ALL, *sorted(labelled["language"].unique())]
     listed = [ALL, *sorted(filter(None, labelled["quality"].unique()), key=_quality_order)]
-    tally = labelled.value_counts(["language", "quality", "level"])
+    tally = labelled.value_counts(["language", "quality", "level"]).reset_index().to_numpy().tolist()
     for language in languages:
         for quality in listed:
             counts: Counter[str] = Counter()
-            for (its_language, its_quality, level), number in tally.items():
+            for its_language, its_quality, level, number in tally:
                 if language in (its_language, ALL) and quality in (its_quality, ALL):
-                    counts[level] += int(number)
+                    counts[level] += number
             rated = counts.total()
             for level in [*names, NO_CLASS]:
                 number = counts[level]
