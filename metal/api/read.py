@@ -171,9 +171,10 @@ def read(
         "split": split,
         "revision": revision,
     }
-    for folder in map(Path, prompt_folders):
-        if not folder.is_dir():
-            raise UsageError(f"`prompt_folders`: {folder} is no folder; give a list of folders of criteria/NAME.toml")
+    if prompt_folders:
+        from metal.running.judging import prompt_folders as checked
+
+        checked(map(str, prompt_folders), None)
     options: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, (), "", {})}
     if (map_sources or map_generators) and into is None:
         raise UsageError("`map_sources` and `map_generators` rename ids for `into`")

@@ -159,5 +159,5 @@ def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(people: M
 
 
 def test_a_folder_of_prompts_that_is_not_there_is_refused_when_ratings_are_read() -> None:
-    with pytest.raises(UsageError, match="`prompt_folders`: p is no folder; give a list"):
+    with pytest.raises(UsageError, match="no such folder"):
         metal_api.read(DEMO, prompt_folders="prompts")

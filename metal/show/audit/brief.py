@@ -22,9 +22,8 @@ MOST_CELLS = 50
 MOST_CRITERIA = 12
 MOST_NAMED = 2  # of these
 Cells = Sequence[VerdictCell | None]
-LEFT_OUT = re.compile(
-    r"^(about .* needed|no better than a constant|worse than a constant)( · )?"
-)  # its verdict says enough
+# Its verdict says enough.
+LEFT_OUT = re.compile(r"^(about .* needed|no better than a constant|worse than a constant)( · )?")
 KEEPS = re.compile(r"^keeps (all \()?(\d+%)\)?")
 
 

@@ -17,9 +17,8 @@ from metal.raters.judges.providers.posting import Sender, settings_of
 from metal.raters.judges.secrets import key_from_environment
 
 KEY = "ANTHROPIC_API_KEY"
-MOST_TOKENS = (
-    4096  # of an answer, beside what it may think, unless judges.toml says otherwise: the API asks for a limit
-)
+# Of an answer, beside what it may think, unless judges.toml says otherwise: the API asks for a limit.
+MOST_TOKENS = 4096
 OURS = {"stop": "stop_sequences"}  # METAL's name of a parameter -> Anthropic's
 ENDINGS = {
     "max_tokens": calls.TRUNCATED,
