@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -41,7 +41,11 @@ class Bounds:
     high: float
 
     def __str__(self) -> str:
-        return f"{figure(self.value)} {interval(self.low, self.high)}".strip().replace(MINUS, "-")
+        return self.text()
+
+    def text(self, form: Callable[[float], str] = figure) -> str:
+        """`-0.09 [-0.12, -0.04]`, in a format of metal.data.text."""
+        return f"{form(self.value)} {interval(self.low, self.high, form)}".strip().replace(MINUS, "-")
 
     def needed(self, bound: float, items: int) -> float:
         """About how many items would show that the figure is above a bound; NaN where it is not, or hardly."""

@@ -40,7 +40,7 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.figures import range_columns
 from metal.auditing.scores import ScoreStanding, standing
 from metal.auditing.standing import MIN_ITEMS, NO_BOUNDS, NOTHING, Bounds, Standing, careless_people
-from metal.data.text import MINUS, figure, interval, listed, signed, within
+from metal.data.text import figure, listed, percent, signed, within
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Numbers, ratio
 from metal.stats.standing import Balanced
@@ -222,7 +222,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
             if recalibrated:
                 return say(INFORMATIVE, f"{number}; {recalibrated}")
     if not clauses:
-        return say(AS_GOOD, f"{number}; {_with_ends(below)} beside a person")
+        return say(AS_GOOD, f"{number}; {below.text(signed)} beside a person")
     if beside.answers_used == 1:
         return say(UNINFORMATIVE, "it gave one answer only")
     most = max(limits.high for limits in above)
@@ -246,8 +246,9 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 
 def _number(beside: Standing, balanced: Balanced) -> str:
     """The share kept, in words; of scores not shown above a constant, what there is once they are recalibrated."""
-    share = beside.limits(kept(balanced))
-    if not isinstance(beside, ScoreStanding) or share.low > 0:
+    bounds = beside.limits(kept(balanced))
+    share = bounds.text(percent)
+    if not isinstance(beside, ScoreStanding) or bounds.low > 0:
         return f"keeps {share} of what a person knows{' as given' if isinstance(beside, ScoreStanding) else ''}"
     how = "not shown better than a constant"
     if beside.limits(balanced.judge).high < 0:
@@ -273,13 +274,8 @@ def _once_recalibrated(beside: ScoreStanding) -> str:
         after = beside.after(name)
         below = beside.limits(after.judge - after.person)
         if not _open(beside, after, below):
-            return f"{ONCE} {remedy} ({_with_ends(below)})"
+            return f"{ONCE} {remedy} ({below.text(signed)})"
     return ""
-
-
-def _with_ends(below: Bounds) -> str:
-    """`-0.09 [-0.12, -0.04]`"""
-    return f"{signed(below.value)} {interval(below.low, below.high, signed)}".replace(MINUS, "-")
 
 
 @dataclass(frozen=True)
@@ -307,13 +303,13 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
     for limits, where in bounds:
         if limits.low <= -settings.margin:
             shown = limits.high < -settings.margin
-            words = f"{'is' if shown else 'may be'} more than {settings.margin:g} {where} ({_with_ends(limits)})"
+            words = f"{'is' if shown else 'may be'} more than {settings.margin:g} {where} ({limits.text(signed)})"
             clauses.append(Clause(words, shown, limits.needed(-settings.margin, items)))
     person = balanced.person - balanced.constant
     beyond = beside.limits(balanced.judge - balanced.constant - settings.keep * person)
     if beyond.low <= 0:
         how = "keeps less than" if beyond.high < 0 else "not shown to keep"
-        words = f"{how} {settings.keep:g} of what a person knows"
+        words = f"{how} {settings.keep:.0%} of what a person knows"
         clauses.append(Clause(words, beyond.high < 0, beyond.needed(0.0, items)))
     if not beside.cell.by_scores:
         clauses += _classes(beside)

@@ -82,7 +82,7 @@ def figure(value: Any, form: str = ".2f") -> str:
     if not known(value):
         return UNDEFINED
     text = format(value, form)
-    return (text.lstrip("+-") if float(text.replace(",", "")) == 0 else text).replace("-", MINUS)
+    return (text.lstrip("+-") if float(text.replace(",", "").rstrip("%")) == 0 else text).replace("-", MINUS)
 
 
 signed = partial(figure, form="+.2f")  # a difference, with two digits and its sign
@@ -90,6 +90,7 @@ share = partial(figure, form=".3f")  # a mean score, a width or a power, with th
 spread = partial(figure, form=".4f")  # a standard deviation, with four digits
 score = partial(figure, form=".4g")  # a coefficient on any scale, with four significant digits
 amount = partial(figure, form=",.2f")  # money, with two digits and thousands apart, without its sign
+percent = partial(figure, form=".0%")  # a share in whole percent
 rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, with thousands apart
 
 
@@ -121,11 +122,6 @@ def p_value(value: Any, at_most: bool = False) -> str:
 def count(value: Any) -> str:
     """A whole number with thousands apart."""
     return figure(int(value) if known(value) else None, ",d")
-
-
-def percent(value: Any) -> str:
-    """A share in whole percent."""
-    return UNDEFINED if not known(value) else f"{value:.0%}"
 
 
 def coverage(value: Any) -> str:

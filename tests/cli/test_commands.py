@@ -273,7 +273,7 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
-    assert "hi TQ gpt-4-32k/detailed: informative. Keeps 0.50 [0.3" in done.said
+    assert "hi TQ gpt-4-32k/detailed: informative. Keeps 50% [3" in done.said
     assert "ta H gpt-4-32k/detailed: people disagree. People do not agree among themselves" in done.said
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 

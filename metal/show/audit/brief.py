@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,9 +21,6 @@ MOST_CELLS = 50
 MOST_CRITERIA = 12
 MOST_NAMED = 2  # of these
 Cells = Sequence[VerdictCell | None]
-# Its verdict says enough.
-LEFT_OUT = re.compile(r"^(about .* needed|no better than a constant|worse than a constant)( · )?")
-KEEPS = re.compile(r"^keeps (all \()?(\d+%)\)?")
 
 
 def brief(run: AuditRun) -> Iterator[TableView]:
@@ -94,9 +90,9 @@ def _shared(cells: Cells) -> Cell | str:
     first = cells[0]
     if not first:
         return UNDEFINED
-    below = {LEFT_OUT.sub("", KEEPS.sub(r"\2", cell.kept)): cell.row["share_kept"] for cell in cells if cell}
+    below = {cell.short: cell.row["share_kept"] for cell in cells if cell}
     if len(below) == 1:
         return Cell(first.words, next(iter(below)), first.style)
-    shares = all(cell and KEEPS.match(cell.kept) for cell in cells)
+    shares = all(short.startswith(percent(share)) for short, share in below.items())
     ends = f"{percent(min(below.values()))[:-1]}–{percent(max(below.values()))}" if shares else ""
     return Cell(first.words, ends, first.style)

@@ -67,14 +67,16 @@ LINE = 8.0, 92.0  # where a constant answer and a person stand on the line of a 
 class VerdictCell:
     """A verdict on a judge in a language on a criterion.
 
-    style: its look, a key of WORDS. kept: what stands below; figure: the same with the number of items. bar: low, value
-    and high on a cell's line; None where the share kept is not known. reason: the whole sentence; place: its anchor on
-    the page. lines: what other runs say of it.
+    style: its look, a key of WORDS. kept: what stands below; short: the same where there is little room, and nothing
+    that the verdict says already; figure: with the number of items. bar: low, value and high on a cell's line; None
+    where the share kept is not known. reason: the whole sentence; place: its anchor on the page. lines: what other runs
+    say of it.
     """
 
     row: Row
     style: str
     kept: str
+    short: str
     figure: str
     bar: tuple[float, float, float] | None
     reason: str
@@ -181,26 +183,29 @@ def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], firs
     where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
     reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
     style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
-    keeps, items = _kept(row), plural(int(row["items"]), "item")
-    keeps = " · ".join(filter(None, (keeps, f"first place {percent(first)}" if known(first) else "")))
+    items, first_place = plural(int(row["items"]), "item"), f"first place {percent(first)}" if known(first) else ""
+    keeps, short = (" · ".join(filter(None, (words, first_place))) for words in _kept(row))
     parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
     elsewhere = tuple(map(sentence, lines))
-    return VerdictCell(row, style, keeps, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
+    return VerdictCell(row, style, keeps, short, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
 
 
-def _kept(row: Row) -> str:
-    """What the judge keeps, or where it stands to a constant; or else how many items are needed."""
+def _kept(row: Row) -> tuple[str, str]:
+    """What the judge keeps, or where it stands to a constant, or else how many items are needed; the same in short."""
     if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
-        nothing = NOTHING if NOTHING in row["reason"] else ""
-        return f"about {rounded(row['items_needed'])} needed" if known(row["items_needed"]) else nothing
+        if known(row["items_needed"]):
+            return f"about {rounded(row['items_needed'])} needed", ""
+        return (NOTHING, NOTHING) if NOTHING in row["reason"] else ("", "")
     if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
-        return "only once recalibrated"
+        return "only once recalibrated", "only once recalibrated"
     if known(row["share_kept"]) and row["share_kept"] >= 0:
-        return f"keeps {kept(row['share_kept'])}"
+        return f"keeps {kept(row['share_kept'])}", percent(row["share_kept"])
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = figure(row["above_constant"])
-        return f"{'no' if above == '0.00' else above} better than a constant"
-    return f"{'as given ' if ONCE in row['reason'] else ''}worse than a constant"
+        better = f"{above} better than a constant"
+        return ("no better than a constant", "") if above == "0.00" else (better, better)
+    given = "as given worse than a constant"
+    return (given, given) if ONCE in row["reason"] else ("worse than a constant", "")
 
 
 def _bar(row: Row) -> tuple[float, float, float] | None:

@@ -228,7 +228,11 @@ def needs_table(run: DesignRun, question: str) -> TableView:
         "needs",
         asked_for(run, question),
         rows,
-        cells={"criterion": lambda row: run.where(row["criterion"], row["language"]), "items_needed": _needed},
+        cells={
+            "criterion": lambda row: run.where(row["criterion"], row["language"]),
+            "value": lambda row: (figure if question == SCORE else percent)(row["value"]),
+            "items_needed": _needed,
+        },
         titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
         name=f"needs_{KEYS[question]}",
         heads=2,
