@@ -53,7 +53,6 @@ class Behaviour:
     that come to nothing, with this fault. shuffled: results in another order. lost: the job is made, but the answer to
     the call that made it never arrives; refused_call: the call that would make it is answered with this HTTP status,
     and there is no job. hidden: seconds before it can be seen in a list. cancelling: seconds that takes.
-    spoilt: what the protocol does to a line of results.
     """
 
     wait: float | None = None
@@ -69,7 +68,6 @@ class Behaviour:
     refused_call: int = 0
     hidden: float = 0.0
     cancelling: float = 0.0
-    spoilt: Callable[[str, bytes], bytes] | None = None  # (key, line) -> line
 
 
 NORMAL = Behaviour()

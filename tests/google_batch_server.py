@@ -321,8 +321,7 @@ class GoogleBatchServer(BatchServer):
             head["status"] = f"Bad Request: {one.body.decode()}"
         else:
             head["status"] = NOT_ASKED[one.why]
-        line = json.dumps(head, ensure_ascii=False).encode()[:-1] + b', "response": ' + response + b"}"
-        return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+        return json.dumps(head, ensure_ascii=False).encode()[:-1] + b', "response": ' + response + b"}"
 
 
 def machine(kind: str, accelerator: str = "", model: str = "projects/1/locations/us-central1/models/77") -> Json:
@@ -353,10 +352,8 @@ def _zipped(job: Job) -> tuple[list[Job], list[Outcome]]:
 def _gemini_line(job: Job, one: Outcome) -> bytes:
     head = json.dumps({"key": one.key}).encode()[:-1]
     if one.status == 200:
-        line = head + b', "response": ' + one.body + b"}"
-    else:
-        line = head + b', "error": ' + json.dumps(_error_of(one)).encode() + b"}"
-    return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+        return head + b', "response": ' + one.body + b"}"
+    return head + b', "error": ' + json.dumps(_error_of(one)).encode() + b"}"
 
 
 def _error_of(one: Outcome) -> Json:

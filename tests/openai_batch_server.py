@@ -48,15 +48,13 @@ class StoredFile:
 class OpenAIBatchServer(BatchServer):
     """The server.
 
-    models: those that are known, where only some are. most_requests, most_bytes: of a file. file_pending: seconds until
-    a file can be used, as Azure has it. batch_only: single calls are refused, as by Azure's batch deployments.
-    old_azure: statuses with capitals, dates as texts, counts unknown.
+    most_bytes: of a file. file_pending: seconds until a file can be used, as Azure has it. batch_only: single calls are
+    refused, as by Azure's batch deployments. old_azure: statuses with capitals, dates as texts, counts unknown.
     """
 
     def __init__(self, port: int = 0, **timing: float) -> None:
         super().__init__(port, **timing)
-        self.models: frozenset[str] = frozenset()
-        self.most_requests, self.most_bytes = 50_000, 200_000_000
+        self.most_bytes = 200_000_000
         self.file_pending = 0.0
         self.batch_only = False
         self.old_azure = False
@@ -183,9 +181,6 @@ class OpenAIBatchServer(BatchServer):
         lines = [line for line in file.content.split(b"\n") if line.strip()]
         if not lines:
             return [], Refusal("empty_file", "The input file is empty.")
-        if len(lines) > self.most_requests:
-            return [], Refusal("too_many_tasks", f"The batch has more than {self.most_requests} requests.")
-        models: set[str] = set()
         for number, line in enumerate(lines, 1):
             try:
                 asked = json.loads(line)
@@ -198,13 +193,7 @@ class OpenAIBatchServer(BatchServer):
                 )
             if asked.get("url") != endpoint or asked.get("method") != "POST":
                 return [], Refusal("invalid_url", "The URL does not match the batch endpoint.", "url", number)
-            models.add(body.get("model"))
             found[key] = body
-        if self.models and not models <= self.models:
-            unknown = min(models - self.models)
-            return [], Refusal("model_not_found", f"The provided model '{unknown}' does not exist.", "body.model", 1)
-        if len(models) > 1:
-            return [], Refusal("mismatched_model", "The models of the requests differ.", "body.model", 2)
         return list(found.items()), None
 
     def _list(self, request: SideRequest) -> HttpReply:
@@ -267,7 +256,7 @@ def _line(job: Job, turn: int, one: Outcome) -> bytes:
             "message": "This request could not be executed before the completion window expired.",
         }
         line = json.dumps(about | {"response": None, "error": error}).encode()
-    return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+    return line
 
 
 def _json(body: Json) -> HttpReply:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,14 +12,13 @@ import pytest
 import metal
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import BatchClient, CallFailed, Reply
+from metal.raters.judges.call import BatchClient, CallFailed
 from metal.raters.judges.models import find_model, with_settings
-from metal.raters.judges.providers import open_batch_client, open_client
+from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.providers.anthropic_messages import read_body, read_failure
 from tests.anthropic_batch_server import AnthropicBatchServer
 from tests.batch_jobs import Behaviour, in_turn
-from tests.judges.batch_trips import TOKEN, asks, results, submitted, trip
-from tests.llm_server import Fault
+from tests.judges.batch_trips import TOKEN, asks, submitted, trip
 
 T = TypeVar("T")
 NAME = "anthropic:claude-haiku-4-5"
@@ -38,48 +35,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnthropicBatchServer]:
 
 def with_client(server: AnthropicBatchServer, does: Callable[[BatchClient], Awaitable[T]]) -> T:
     return trip(open_batch_client(with_settings(find_model(NAME, {}), base_url=server.url)), does)
-
-
-def carried_out(server: AnthropicBatchServer, folder: Path, count: int = 4) -> dict[str, Reply | CallFailed]:
-    async def does(client: BatchClient) -> dict[str, Reply | CallFailed]:
-        _, read = await results(client, await submitted(client, folder, asks(count)), folder)
-        assert len(dict(read)) == len(read)
-        return dict(read)
-
-    return with_client(server, does)
-
-
-def test_a_batch_is_answered_as_single_calls_are(server: AnthropicBatchServer, tmp_path: Path) -> None:
-    outcome = carried_out(server, tmp_path)
-    assert list(outcome) == list(asks(4))
-
-    async def directly() -> list[Reply]:
-        client = open_client(with_settings(find_model(NAME, {}), base_url=server.url))
-        try:
-            return [await client.ask(question) for question in asks(4).values()]
-        finally:
-            await client.close()
-
-    def plain(replies: Iterable[Reply | CallFailed]) -> list[Reply]:
-        return [replace(each, raw=repr(json.loads(each.raw)).encode()) for each in replies if isinstance(each, Reply)]
-
-    assert plain(outcome.values()) == plain(asyncio.run(directly()))
-    assert server.bodies[0] == server.bodies[-4], "the same body is sent"
-    assert server.bodies[0]["max_tokens"] == 4096
-
-
-def test_what_came_to_nothing_says_why(server: AnthropicBatchServer, tmp_path: Path) -> None:
-    def kinds(behaviour: Behaviour) -> set[str]:
-        server.service.behaviour = lambda job: behaviour
-        return {
-            each.kind if isinstance(each, CallFailed) else "reply" for each in carried_out(server, tmp_path).values()
-        }
-
-    assert kinds(Behaviour(expires_after=0.5)) == {"reply", calls.EXPIRED}
-    assert kinds(Behaviour(stops_after=0.5)) == {"reply", calls.EXPIRED}
-    assert kinds(Behaviour(failing=0.5, fault=Fault("429"))) == {"reply", calls.BUSY}
-    assert kinds(Behaviour(failing=1.0, fault=Fault("400"))) == {calls.REJECTED}
-    assert kinds(Behaviour(failing=1.0, fault=Fault("503"))) == {calls.SERVER}
 
 
 def test_a_batch_whose_submission_was_not_answered_is_found(server: AnthropicBatchServer, tmp_path: Path) -> None:
@@ -126,22 +81,14 @@ def test_while_another_batch_is_under_way_nobody_says_there_is_none(
     assert batch
 
 
-def test_cancelling_and_a_batch_there_is_not(server: AnthropicBatchServer, tmp_path: Path) -> None:
-    server.service.wait = 1000.0
-
-    async def does(client: BatchClient) -> Any:
-        batch = await submitted(client, tmp_path, asks(2))
-        await client.cancel(batch)
-        status, read = await results(client, batch, tmp_path)
-        with pytest.raises(CallFailed) as nothing:
-            await client.status("msgbatch_none")
-        with pytest.raises(CallFailed) as gone:
-            await client.submit(str(tmp_path / "nowhere.jsonl"), TOKEN)
-        return status, read, nothing.value.kind, gone.value.kind
-
-    status, read, unknown, gone = with_client(server, does)
-    assert (status.done, unknown, gone) == (2, calls.UNKNOWN_MODEL, calls.SERVER)
-    assert [each.kind for _, each in read] == [calls.EXPIRED] * 2
+def test_a_batch_and_a_file_there_are_not(server: AnthropicBatchServer, tmp_path: Path) -> None:
+    for steps, kind in (
+        (lambda client: client.status("msgbatch_none"), calls.UNKNOWN_MODEL),
+        (lambda client: client.submit(str(tmp_path / "nowhere.jsonl"), TOKEN), calls.SERVER),
+    ):
+        with pytest.raises(CallFailed) as failed:
+            with_client(server, steps)
+        assert failed.value.kind == kind
 
 
 def test_judging_through_batches(server: AnthropicBatchServer, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.judge import cancel_batch
 from metal.raters.judges.call import BatchClient, CallFailed, Reply, Status
 from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from metal.raters.judges.prompts import Message
@@ -25,7 +24,7 @@ from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, tri
 from tests.judges.test_batch_run import session
 from tests.judges.test_runner import a_plan
 from tests.judges.test_runner import session as local_session
-from tests.llm_server import Fault, HttpReply
+from tests.llm_server import Fault
 
 GEMINI, VERTEX, ENDPOINT = "gemini:gemini-2.5-flash", "vertex:gemini-2.5-flash", "vertex-endpoint:123"
 pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
@@ -52,46 +51,6 @@ def model_of(name: str, server: GoogleBatchServer, **batch: Any) -> Model:
 
 def opened(name: str, server: GoogleBatchServer, **batch: Any) -> BatchClient:
     return open_batch_client(model_of(name, server, **batch))
-
-
-@ALL
-def test_all_answers_come_in_whatever_order(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(shuffled=True))
-    questions = asks(30)
-
-    async def steps(client: BatchClient) -> None:
-        batch = await submitted(client, tmp_path, questions)
-        status, result = await results(client, batch, tmp_path)
-        assert (status.stage, status.done, status.failure) == ("succeeded", 30, None)
-        assert [key for key, _ in result] != list(questions)
-        assert sorted(key for key, _ in result) == list(questions)
-        direct = open_client(model_of(name, server))
-        for key, reply in result[:5]:
-            answer = await direct.ask(questions[key])
-            assert isinstance(reply, Reply)
-            assert (reply.text, name == ENDPOINT or reply == answer) == (answer.text, True)
-        await direct.close()
-
-    trip(opened(name, server), steps)
-
-
-@ALL
-def test_nothing_goes_to_another_host(
-    name: str, server: GoogleBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    away = HttpReply(b"", 302, headers={"location": "http://portal.example/"})
-    monkeypatch.setattr(server, "side_reply", lambda request: away)
-    (tmp_path / "f").write_bytes(b"{}\n")
-
-    batch = "batches/1" if name == GEMINI else "projects/p1/locations/us-central1/batchPredictionJobs/1"
-
-    async def steps(client: BatchClient) -> None:
-        for step in (client.status(batch), client.upload(tmp_path / "f", "t")):
-            with pytest.raises(CallFailed) as outcome:
-                await step
-            assert outcome.value.kind == calls.REDIRECTED
-
-    trip(opened(name, server), steps)
 
 
 @BOTH
@@ -126,19 +85,6 @@ def test_a_parameter_that_gemini_does_not_have_is_refused_before_anything_is_sen
 
 
 @ALL
-def test_the_wait(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    server.service.wait = 0.3
-
-    async def steps(client: BatchClient) -> None:
-        batch = await submitted(client, tmp_path, asks(2))
-        first = await client.status(batch)
-        assert (first.stage, first.ended) == ("pending", False)
-        assert (await ended(client, batch)).stage == "succeeded"
-
-    trip(opened(name, server), steps)
-
-
-@ALL
 @pytest.mark.parametrize(("refusal", "kind"), [(QUEUE_FULL, calls.BUSY), (NOT_PERMITTED, calls.DENIED)])
 def test_a_refused_batch_says_why(
     name: str, refusal: object, kind: str, server: GoogleBatchServer, tmp_path: Path
@@ -150,42 +96,6 @@ def test_a_refused_batch_says_why(
         assert status.stage == "failed"
         assert status.failure
         assert status.failure.kind == kind
-
-    trip(opened(name, server), steps)
-
-
-@ALL
-def test_an_expired_batch_has_what_there_is(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
-
-    async def steps(client: BatchClient) -> None:
-        status, result = await results(client, await submitted(client, tmp_path, asks(10)), tmp_path)
-        assert (status.stage, status.failure) == ("expired", None)
-        if name == GEMINI:  # it keeps nothing
-            assert result == []
-        elif name == ENDPOINT:
-            assert sorted(key for key, _ in result) == list(asks(5))
-        else:
-            answered = [isinstance(item, Reply) for _, item in result]
-            assert (sum(answered), len(answered)) == (5, 10)
-            assert {item.kind for _, item in result if isinstance(item, CallFailed)} == {calls.EXPIRED}
-
-    trip(opened(name, server), steps)
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("fault", "kind"), [("500", calls.SERVER), ("429", calls.BUSY), ("400", calls.REJECTED), ("503", calls.SERVER)]
-)
-def test_lines_that_failed(name: str, fault: str, kind: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=Fault(fault), shuffled=True))
-
-    async def steps(client: BatchClient) -> None:
-        status, result = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
-        assert (status.stage, status.done) == ("succeeded", 8)
-        assert sorted(type(item).__name__ for _, item in result) == ["CallFailed"] * 4 + ["Reply"] * 4
-        assert {item.kind for _, item in result if isinstance(item, CallFailed)} == {kind}
-        assert sorted(key for key, _ in result) == list(asks(8))
 
     trip(opened(name, server), steps)
 
@@ -209,71 +119,6 @@ def test_blocked_cut_and_broken_replies_are_read_as_direct_ones(
 
 
 @ALL
-def test_a_cancelled_batch(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    server.service.wait = 60.0
-
-    async def steps(client: BatchClient) -> None:
-        batch = await submitted(client, tmp_path, asks(3))
-        await client.cancel(batch)
-        status, result = await results(client, batch, tmp_path)
-        assert (status.stage, status.failure) == ("cancelled", None)
-        assert result == []
-        await cancel_batch(client, batch)  # nothing happens
-        with pytest.raises(CallFailed):
-            await cancel_batch(client, batch[:-3] + "999")
-
-    trip(opened(name, server), steps)
-
-
-@ALL
-def test_a_batch_whose_answer_was_lost_is_found(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    other = [Behaviour() for _ in range(5)]  # so that the list has pages
-    server.service.behaviour = in_turn(Behaviour(lost=True), *other)
-
-    async def steps(client: BatchClient) -> None:
-        with pytest.raises(CallFailed) as lost:
-            await submitted(client, tmp_path, asks(2))
-        assert lost.value.kind == calls.DROPPED
-        for number in range(5):
-            await submitted(client, tmp_path, asks(2), f"other{number}")
-        result = await client.find(TOKEN)
-        assert result
-        assert result.endswith(server.service.jobs[0].id)
-        assert await client.find("z" * 20) is None
-        status, lines = await results(client, result, tmp_path)
-        assert (status.stage, len(lines)) == ("succeeded", 2)
-
-    trip(opened(name, server), steps)
-    assert len(server.service.jobs) == 6  # nothing was sent twice by the package
-
-
-@ALL
-def test_a_refused_call_makes_no_batch(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    for status, kind in ((503, calls.SERVER), (429, calls.BUSY), (403, calls.DENIED)):
-        server.service.behaviour = lambda job, status=status: Behaviour(refused_call=status)  # type: ignore[misc]
-        with pytest.raises(CallFailed) as refused:
-            trip(opened(name, server), lambda client: submitted(client, tmp_path, asks(1)))
-        assert refused.value.kind == kind
-    assert server.service.jobs == []
-
-
-@ALL
-def test_a_request_file_that_is_gone_is_no_fault_of_the_model(
-    name: str, server: GoogleBatchServer, tmp_path: Path
-) -> None:
-    async def steps(client: BatchClient) -> None:
-        file = tmp_path / "requests.jsonl"
-        file.write_bytes(client.line("0" * 32, asks(1)["0" * 32]) + b"\n")
-        uploaded = await client.upload(file, TOKEN)
-        await client.forget(uploaded)
-        with pytest.raises(CallFailed, match="gone") as failed:
-            await client.submit(uploaded, TOKEN)
-        assert failed.value.kind == calls.SERVER
-
-    trip(opened(name, server), steps)
-
-
-@ALL
 def test_a_batch_that_nobody_knows(name: str, server: GoogleBatchServer) -> None:
     place = "us-central1" if name == ENDPOINT else "global"
     batch = "batches/none" if name == GEMINI else f"projects/p1/locations/{place}/batchPredictionJobs/1"
@@ -290,23 +135,6 @@ def test_a_model_that_takes_no_batches(name: str, server: GoogleBatchServer, tmp
     assert refused.value.kind in (calls.UNKNOWN_MODEL, calls.REJECTED)
 
 
-@ALL
-def test_a_request_file_is_taken_away_again(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
-    async def steps(client: BatchClient) -> None:
-        file = tmp_path / "requests.jsonl"
-        file.write_bytes(client.line("0" * 32, asks(1)["0" * 32]) + b"\n")
-        uploaded = await client.upload(file, TOKEN)
-        assert uploaded.startswith("files/" if name == GEMINI else f"gs://ours/judging/metal/{TOKEN}/requests.jsonl")
-        kept = server.files if name == GEMINI else server.storage.objects
-        assert list(kept.values()) == [file.read_bytes()]
-        await client.forget(uploaded)
-        assert not kept
-        with pytest.raises(CallFailed, match=r"404|not exist"):
-            await client.forget(uploaded)
-
-    trip(opened(name, server), steps)
-
-
 @BOTH
 def test_a_large_file_goes_up_in_pieces(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     file = tmp_path / "requests.jsonl"
@@ -318,25 +146,6 @@ def test_a_large_file_goes_up_in_pieces(name: str, server: GoogleBatchServer, tm
     trip(opened(name, server), steps)
     kept = list((server.files if name == GEMINI else server.storage.objects).values())
     assert kept == [file.read_bytes()]
-
-
-@BOTH
-@pytest.mark.parametrize("fault", ["drop", "drop_mid_body", "500"])
-def test_results_that_do_not_come_whole_leave_no_file(
-    name: str, fault: str, server: GoogleBatchServer, tmp_path: Path
-) -> None:
-    async def steps(client: BatchClient) -> None:
-        batch = await submitted(client, tmp_path, asks(3))
-        await ended(client, batch)
-        server.disturbs = lambda request, nth: Fault(fault) if "download" in request.path else None
-        with pytest.raises(CallFailed) as failed:
-            await client.fetch(batch, tmp_path / "results.jsonl")
-        assert failed.value.kind in calls.TRANSIENT
-        assert [file.name for file in tmp_path.iterdir()] == ["requests.jsonl"]
-        server.disturbs = None
-        assert len((await results(client, batch, tmp_path))[1]) == 3
-
-    trip(opened(name, server), steps)
 
 
 @BOTH

@@ -22,11 +22,11 @@ from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Model
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_client, openai_batch
-from metal.raters.judges.providers.openai_batch import open_batch_client, read_http_failure, read_result
+from metal.raters.judges.providers.openai_batch import open_batch_client, read_result
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
-from tests.llm_server import Fault, HttpReply, SideRequest, rejects_parameters
+from tests.llm_server import Fault, SideRequest
 from tests.openai_batch_server import OpenAIBatchServer
 
 pytestmark = pytest.mark.usefixtures("openai_environment")
@@ -96,15 +96,6 @@ def refused(server: OpenAIBatchServer, folder: Path, refusal: Refusal) -> CallFa
 
 
 # ---------------------------------------------------------------- all is well
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_batch_is_answered_as_single_calls_are(name: str, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    outcome = carried_out(name, server, tmp_path)
-    assert list(outcome) == keys(4)
-    assert list(outcome.values()) == directly(name, MODELS[name](server), asks(4).values())
-    batched, single = server.bodies[0], server.bodies[-4]
-    assert batched == single, "the same body is sent"
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -233,103 +224,7 @@ def test_a_large_file_is_not_held_in_memory(server: OpenAIBatchServer, tmp_path:
     assert peak < file.stat().st_size / 2
 
 
-def test_an_upload_that_is_cut_off_or_refused(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    file = tmp_path / "requests.jsonl"
-    file.write_bytes(b"{}\n")
-
-    def upload(client: BatchClient) -> Awaitable[str]:
-        return client.upload(file, TOKEN)
-
-    server.disturbs = lambda request, time: Fault("drop")
-    assert failed(upload, server.openai_url).kind == calls.DROPPED
-    server.disturbs = lambda request, time: Fault("429", retry_after=7.0)
-    busy = failed(upload, server.openai_url)
-    assert (busy.kind, busy.wait) == (calls.BUSY, 7.0)
-    server.disturbs = lambda request, time: Fault("unauthorized")
-    assert "OPENAI_API_KEY" in str(failed(upload, server.openai_url, "openai:gpt-4o").message)
-    server.disturbs, server.most_bytes = None, 2
-    assert failed(upload, server.openai_url).status == 413
-    assert server.asked["POST", "/v1/files"] == 4, "a hidden retry"
-
-
-def test_request_files_are_taken_away(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    async def does(client: BatchClient) -> None:
-        await submitted(client, tmp_path, asks(4))
-        await client.forget("file-000001")
-        with pytest.raises(CallFailed, match="404"):
-            await client.forget("file-000001")
-
-    with_client(OPENAI, server.openai_url, does)
-    assert not server.files
-
-
-def test_a_batch_whose_file_is_gone_can_be_uploaded_again(server: OpenAIBatchServer) -> None:
-    gone = failed(lambda client: client.submit("file-gone", TOKEN), server.openai_url)
-    assert gone.kind in calls.TRANSIENT, "and not: the model is unknown"
-    assert "file is gone" in gone.message
-
-
 # ---------------------------------------------------------------- batches that go wrong
-
-
-def test_what_expired_is_told_and_can_be_asked_again(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
-    outcome = carried_out(OPENAI, server, tmp_path)
-    assert [type(item) for item in outcome.values()] == [Reply, Reply, CallFailed, CallFailed]
-    expired = outcome[keys(4)[3]]
-    assert isinstance(expired, CallFailed)
-    assert expired.kind == calls.EXPIRED
-    assert expired.kind in calls.TRANSIENT
-    assert sum(server.counts.values()) == 2
-
-
-@pytest.mark.parametrize("behaviour", [Behaviour(expires_after=0.5, silent=True), Behaviour(stops_after=0.5)])
-def test_what_was_not_asked_may_be_left_out(behaviour: Behaviour, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(behaviour)
-    assert list(carried_out(OPENAI, server, tmp_path)) == keys(2)
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        (Fault("429"), calls.BUSY),
-        (Fault("500"), calls.SERVER),
-        (Fault("content_filter"), calls.BLOCKED),
-        (Fault("context_length_exceeded"), calls.TOO_LONG),
-        (Fault("insufficient_quota"), calls.QUOTA),
-        (Fault("model_not_found"), calls.UNKNOWN_MODEL),
-        (Fault("drop"), calls.SERVER),
-        (Fault("not_json_body", text="x"), calls.NOT_A_REPLY),
-    ],
-    ids=lambda value: value.kind if isinstance(value, Fault) else "",
-)
-def test_half_the_lines_fail(fault: Fault, kind: str, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=fault))
-    outcome = carried_out(OPENAI, server, tmp_path)
-    assert sorted(outcome) == keys(4)
-    failures = [item for item in outcome.values() if isinstance(item, CallFailed)]
-    assert [item.kind for item in failures] == [kind, kind]
-
-
-def test_a_parameter_that_lines_reject_is_named(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.faults = rejects_parameters("temperature")
-    outcome = list(carried_out(OPENAI, server, tmp_path, 1).values())
-    assert isinstance(outcome[0], CallFailed)
-    assert (outcome[0].kind, outcome[0].parameter) == (calls.PARAMETER, "temperature")
-
-
-def test_all_lines_fail_and_there_is_no_file_of_replies(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(failing=1.0))
-    outcome = carried_out(OPENAI, server, tmp_path)
-    assert all(isinstance(item, CallFailed) for item in outcome.values())
-    assert len(outcome) == 4
-
-
-def test_results_come_in_any_order(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(shuffled=True))
-    outcome = carried_out(OPENAI, server, tmp_path, 8)
-    assert list(outcome) != keys(8)
-    assert sorted(outcome) == keys(8)
 
 
 @pytest.mark.parametrize(
@@ -362,46 +257,6 @@ def test_why_a_batch_was_refused(
     assert refusal.line is None or f"line {refusal.line}" in outcome.message
 
 
-def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    file = tmp_path / "requests.jsonl"
-
-    async def does(client: BatchClient) -> CallFailed | None:
-        return (await ended(client, await client.submit(await client.upload(file, TOKEN), TOKEN))).failure
-
-    async def line(client: BatchClient) -> bytes:
-        return client.line(*next(iter(asks(1).items())))
-
-    good = with_client(OPENAI, server.openai_url, line)
-    for content, code in [(b"", "empty"), (b"{\n", "parseable"), (good + b"\n" + good, "duplicate")]:
-        file.write_bytes(content)
-        outcome = with_client(OPENAI, server.openai_url, does)
-        assert outcome
-        assert (outcome.kind, code in outcome.message) == (calls.REJECTED, True)
-    server.models = frozenset({"another"})
-    file.write_bytes(good)
-    unknown = with_client(OPENAI, server.openai_url, does)
-    assert unknown
-    assert unknown.kind == calls.UNKNOWN_MODEL
-
-
-def test_too_many_tokens_wait(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.enqueued_tokens, server.service.wait = 60, 10.0
-
-    async def does(client: BatchClient) -> list[CallFailed | None]:
-        first = await submitted(client, tmp_path, asks(4))
-        second = await submitted(client, tmp_path, asks(4), "b" * 20)
-        server.service.ahead += 10.0
-        third = await submitted(client, tmp_path, asks(4), "c" * 20)
-        server.service.ahead += 10.0
-        return [(await ended(client, item)).failure for item in (first, second, third)]
-
-    first, second, third = with_client(OPENAI, server.openai_url, does)
-    assert first is third is None
-    assert second
-    assert second.kind == calls.BUSY
-    assert server.service.stats()["answered"] == 8
-
-
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
@@ -414,12 +269,14 @@ def test_too_many_tokens_wait(server: OpenAIBatchServer, tmp_path: Path) -> None
     ],
     ids=lambda value: value.kind if isinstance(value, Fault) else "",
 )
-@pytest.mark.parametrize("what", ["submit", "status", "find", "cancel", "fetch"])
+@pytest.mark.parametrize("what", ["upload", "submit", "status", "find", "cancel", "fetch"])
 def test_each_fault_of_a_request_has_its_name(
     what: str, fault: Fault, kind: str, server: OpenAIBatchServer, tmp_path: Path
 ) -> None:
     def does(client: BatchClient) -> Awaitable[object]:
+        (file := tmp_path.parent / "requests.jsonl").write_bytes(b"{}\n")
         requests: dict[str, Callable[[], Awaitable[object]]] = {
+            "upload": lambda: client.upload(file, TOKEN),
             "submit": lambda: client.submit("file-000001", TOKEN),
             "status": lambda: client.status("batch_1"),
             "find": lambda: client.find(TOKEN),
@@ -432,14 +289,9 @@ def test_each_fault_of_a_request_has_its_name(
     outcome = failed(does, server.openai_url)
     assert outcome.kind == kind
     assert outcome.wait == (fault.retry_after or 0.0)
-    again = what not in ("submit", "cancel") and fault.kind == "drop"  # HTTP's own: a GET whose connection had gone
+    again = what not in ("upload", "submit", "cancel") and fault.kind == "drop"  # HTTP's own: a GET again
     assert sum(server.asked.values()) == 1 + again, "a hidden retry"
     assert not list(tmp_path.iterdir())
-
-
-def test_an_account_that_is_used_up_says_so_when_a_batch_begins() -> None:
-    body = json.dumps({"error": {"code": "billing_hard_limit_reached", "message": "Billing hard limit"}}).encode()
-    assert read_http_failure(400, body, "the model").kind == calls.QUOTA
 
 
 def test_an_unknown_batch(server: OpenAIBatchServer) -> None:
@@ -461,25 +313,6 @@ def test_nobody_there_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---------------------------------------------------------------- lost answers
-
-
-def test_a_batch_whose_answer_was_lost_is_found_by_its_token(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(lost=True, hidden=60.0))
-    assert failed(lambda client: submitted(client, tmp_path, asks(4)), server.openai_url).kind == calls.DROPPED
-
-    def find(token: str) -> str | None:
-        return with_client(OPENAI, server.openai_url, lambda client: client.find(token))
-
-    assert find(TOKEN) is None, "a list takes its time to show it"
-    server.service.ahead += 60.0
-    assert find(TOKEN) == server.service.jobs[0].id
-    assert find("z" * 20) is None
-
-
-def test_a_create_that_was_refused_makes_no_batch(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(refused_call=503))
-    assert failed(lambda client: submitted(client, tmp_path, asks(4)), server.openai_url).kind == calls.SERVER
-    assert not server.service.jobs
 
 
 def test_the_list_is_read_page_by_page_and_not_for_ever(server: OpenAIBatchServer) -> None:
@@ -507,12 +340,6 @@ def test_a_list_that_never_ends(server: OpenAIBatchServer, monkeypatch: pytest.M
     assert server.asked["GET", "/v1/batches"] == 2
     page.payload = b'{"data": 7}'
     assert failed(lambda client: client.find(TOKEN), server.openai_url).kind == calls.SERVER
-
-
-def test_nothing_goes_to_another_host(server: OpenAIBatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = HttpReply(b"", 302, headers={"location": "http://portal.example/"})
-    monkeypatch.setattr(server, "side_reply", lambda request: away)
-    assert failed(lambda client: client.status("b"), server.openai_url).kind == calls.REDIRECTED
 
 
 # ---------------------------------------------------------------- cancelling
@@ -547,23 +374,6 @@ def test_a_batch_that_cannot_be_cancelled(server: OpenAIBatchServer, tmp_path: P
 
 
 # ---------------------------------------------------------------- results
-
-
-def test_a_download_that_breaks_off_leaves_nothing_and_can_be_repeated(
-    server: OpenAIBatchServer, tmp_path: Path
-) -> None:
-    async def does(client: BatchClient) -> int:
-        batch = await submitted(client, tmp_path, asks(40))
-        server.disturbs = lambda request, time: (
-            Fault("drop_mid_body") if request.path.endswith("content") and time == 1 else None
-        )
-        with pytest.raises(CallFailed) as broken:
-            await client.fetch(batch, tmp_path / "results.jsonl")
-        assert broken.value.kind == calls.DROPPED
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["requests.jsonl"]
-        return len((await results(client, batch, tmp_path))[1])
-
-    assert with_client(OPENAI, server.openai_url, does) == 40
 
 
 def test_nothing_to_fetch_is_an_empty_file(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -663,24 +473,3 @@ def test_a_huge_reply_is_read() -> None:
     _, outcome = read(result(body))
     assert isinstance(outcome, Reply)
     assert len(outcome.text) == 5_000_000
-
-
-def test_spoilt_lines_stand_where_they_came(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    cut = Behaviour(spoilt=lambda key, line: line[: len(line) // 2] if key == keys(4)[1] else line)
-    server.service.behaviour = in_turn(cut)
-
-    async def does(client: BatchClient) -> list[str]:
-        batch = await submitted(client, tmp_path, asks(4))
-        await ended(client, batch)
-        await client.fetch(batch, tmp_path / "results")
-        message = []
-        for line in (tmp_path / "results").read_bytes().splitlines():
-            try:
-                message.append(client.read(line)[0])
-            except CallFailed as unreadable:
-                message.append(unreadable.kind)
-        return message
-
-    expected = keys(4)
-    expected[1] = calls.SERVER
-    assert with_client(OPENAI, server.openai_url, does) == expected
