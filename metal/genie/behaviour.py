@@ -1,7 +1,7 @@
 """How each person rates beside their colleagues: what can be said of raters without test questions.
 
-One row per person x language x criterion, one over all criteria. Colleagues are the people who rated the same outputs
-on the same criterion; other kinds of raters can be examined too and are never colleagues. stands_out.py reads the rows.
+One row per person x language x criterion, one over all criteria. Colleagues are the people of a group who rated the
+same outputs on the same criterion. `monitor_tables.stands_out` reads the rows.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.dataset import Dataset, people_named
-from metal.data.records import KINDS, Criterion
-from metal.errors import check_known
+from metal.data.dataset import Dataset
+from metal.data.records import Criterion
 from metal.genie.colleagues import (
     NO_LEVELS,
     ColleagueAnswers,
@@ -41,20 +40,15 @@ TESTED = ("agreement_difference", "severity", "label_difference")  # each correc
 def behaviour(
     dataset: Dataset,
     *,
-    reference: str = "",
-    kinds: Sequence[str] = ("human",),
-    across_groups: bool = False,
     distrusted: Collection[str] = (),
     resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """How each person rates beside the others: a row for each person x language x criterion, and one for each person x
-    language over ALL_CRITERIA, by language, kind, group, person and criterion in declared order.
+    language over ALL_CRITERIA, by language, group, person and criterion in declared order.
 
-    reference: which people, as people_named reads it. kinds: the kinds of raters that get rows. People are set beside
-    their own group, because a crowd outvotes its experts where both rated (across_groups: beside all the people);
-    others are compared with all the people. distrusted: people who are nobody's colleagues, because they are
-    known to be noisy; they are set beside the others all the same. Columns:
+    People are set beside their own group, because a crowd outvotes its experts where both rated. distrusted: people who
+    are nobody's colleagues, because they are known to be noisy; they are set beside the others all the same. Columns:
 
     ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources` sources; ties: those of
     them without a most frequent label among the colleagues.
@@ -64,7 +58,7 @@ def behaviour(
     severity: how much lower than the colleagues' mean the scores are, in shares of the scale (below 0: milder);
     distance: the mean of the difference without its sign.
     label, label_share, colleagues_label_share: the most frequent label on shared ratings; label_difference.
-    dawid_skene, mace: competence (see competence.py); over all criteria their mean, weighted by ratings.
+    dawid_skene, mace: competence (see colleagues.py); over all criteria their mean, weighted by ratings.
     commented: share of ratings with a comment; repeated: share of comments that the person also made on another output,
     colleagues_repeated: the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
     For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over sources), _p (two-sided,
@@ -72,11 +66,12 @@ def behaviour(
     people and languages of one criterion.
     undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
     """
-    check_known("kind of rater", kinds, KINDS)
     bootstrap = SourceBootstrap(resamples, seed)
     rows: list[dict[str, Any]] = []
-    for people, examined in _panels(dataset, people_named(dataset, reference), kinds, across_groups, distrusted):
-        table = dataset.ratings[dataset.ratings["rater"].isin([*people, *examined])]
+    for group in sorted({rater.group for rater in dataset.raters.values() if rater.kind == "human"}):
+        examined = [name for name, each in dataset.raters.items() if each.kind == "human" and each.group == group]
+        people = [name for name in examined if name not in distrusted] or examined
+        table = dataset.ratings[dataset.ratings["rater"].isin(examined)]
         grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
         for language in sorted({str(language) for language, _ in grouped}):
             cells = [
@@ -85,26 +80,12 @@ def behaviour(
                 if (language, name) in grouped
             ]
             rows += _of_language(cells, examined, dataset, bootstrap)
-    rows.sort(key=lambda row: (row["language"], KINDS.index(row["kind"]), row["group"], row["rater"]))
+    rows.sort(key=lambda row: (row["language"], row["group"], row["rater"]))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for name in TESTED:
         corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(lambda p: holm(p.to_numpy()))
         table[f"{name}_holm"] = corrected.astype(np.float64)
     return table
-
-
-def _panels(
-    dataset: Dataset, people: Sequence[str], kinds: Sequence[str], across_groups: bool, distrusted: Collection[str]
-) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Colleagues, and who is set beside them."""
-    if "human" in kinds:
-        groups = sorted({dataset.raters[name].group for name in people})
-        together = [[name for name in people if dataset.raters[name].group == group] for group in groups]
-        for panel in [people] if across_groups else together:
-            yield [name for name in panel if name not in distrusted] or panel, panel
-    others = sorted(name for name, rater in dataset.raters.items() if rater.kind in kinds and rater.kind != "human")
-    if others:
-        yield [name for name in people if name not in distrusted] or people, others
 
 
 def _of_language(

@@ -158,16 +158,6 @@ def test_alpha_by_rule_or_as_given() -> None:
     assert len(given.members) > 2
 
 
-def test_an_affine_change_of_a_metric_changes_no_prediction() -> None:
-    scores = world()
-    changed = {**scores, "score": {**scores["score"], "near": [5 + 300 * one for one in scores["score"]["near"]]}}  # type: ignore[operator]
-    one, other = (board_ensemble(one_cell(made(s, ("g0", "g1", "g2", "g3"))), TWO) for s in (scores, changed))
-    assert tuple(other.members) == tuple(one.members)
-    assert other.alpha == pytest.approx(one.alpha, rel=1e-9)
-    assert other.scores == pytest.approx(one.scores, abs=1e-8)
-    assert other.unseen == pytest.approx(one.unseen, abs=1e-8)
-
-
 def test_what_is_stored_scores_other_outputs() -> None:
     about = {"signature": "chrF|nrefs:1", "negated": True}
     dataset = made(world(), ("g0", "g1", "g2", "g3"), raters={"near": Rater("near", "metric", "", about)})

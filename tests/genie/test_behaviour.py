@@ -14,7 +14,6 @@ from metal.data.dataset import Card, Dataset, assemble
 from metal.data.formats.thumb import read as read_thumb
 from metal.data.ratings import facts_from, tidy_facts
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
-from metal.errors import UnknownName
 from metal.genie.behaviour import ALL_CRITERIA, COLUMNS, behaviour
 from metal.genie.monitor_tables import Unanimous, not_compared, stands_out, unanimous
 
@@ -28,7 +27,6 @@ Scores = dict[str, list[int | float | None]]
 def made(
     scores: dict[Criterion, Scores] | Scores,
     *,
-    kinds: dict[str, str] | None = None,
     groups: dict[str, str] | None = None,
     comments: dict[str, list[str]] | None = None,
     per_source: int = 2,
@@ -39,7 +37,7 @@ def made(
     items = max(len(row) for rows in by_criterion.values() for row in rows.values())
     sources = [Source(f"s{one}", "en") for one in range((items + per_source - 1) // per_source)]
     outputs = [Output(f"o{one:03}", f"s{one // per_source}", f"g{one % per_source}", "en") for one in range(items)]
-    raters = [Rater(name, (kinds or {}).get(name, "human"), (groups or {}).get(name, "")) for name in names]  # type: ignore[arg-type]
+    raters = [Rater(name, "human", (groups or {}).get(name, "")) for name in names]
     ratings = [
         Rating(
             f"o{one:03}",
@@ -65,9 +63,9 @@ def crowd(items: int = 120, people: int = 4, seed: int = 0) -> tuple[np.ndarray,
     return truth, {f"A{number}": row for number, row in enumerate(near)}
 
 
-def rows(dataset: Dataset, criterion: str = "quality", **options: Any) -> dict[str, dict[str, Any]]:
+def rows(dataset: Dataset, criterion: str = "quality") -> dict[str, dict[str, Any]]:
     """The row of each rater."""
-    found = behaviour(dataset, resamples=200, **options)
+    found = behaviour(dataset, resamples=200)
     assert list(found.columns) == list(COLUMNS)
     return {row["rater"]: row for row in found.to_dict("records") if row["criterion"] == criterion}
 
@@ -192,30 +190,11 @@ def test_a_comment_on_two_criteria_of_one_output_is_not_repeated() -> None:
     assert found["A0"]["ratings"] == 80
 
 
-def test_experts_are_not_set_beside_the_crowd_unless_asked() -> None:
+def test_experts_are_not_set_beside_the_crowd() -> None:
     truth, people = crowd(80, 6)
     severe = {f"E{one}": np.clip(truth - 2, 0, 4).tolist() for one in range(2)}
     groups = dict.fromkeys(people, "crowd") | dict.fromkeys(severe, "expert")
-    dataset = made(people | severe, groups=groups)
-    assert rows(dataset)["E0"]["severity"] == 0
-    assert rows(dataset, across_groups=True)["E0"]["severity"] > 0.2
-    assert list(rows(dataset, reference="expert")) == ["E0", "E1"]
-
-
-def test_a_judge_is_set_beside_all_people_and_changes_nobody() -> None:
-    truth, people = crowd(80, 3)
-    judged = made(people | {"judge": truth.tolist(), "other": [0] * 80}, kinds={"judge": "llm", "other": "llm"})
-    alone, both = rows(made(people)), rows(judged, kinds=("human", "llm"))
-    assert list(both) == ["A0", "A1", "A2", "judge", "other"]
-    assert both["judge"]["agreement"] > both["judge"]["colleagues_agreement"]
-    assert stands_out(both["judge"]) == []
-    assert both["other"]["dawid_skene"] < 0.5
-    for name in people:
-        for column in ("agreement", "severity", "dawid_skene", "mace"):
-            assert both[name][column] == alone[name][column]
-    assert list(rows(judged)) == ["A0", "A1", "A2"]
-    with pytest.raises(UnknownName, match="'machine'"):
-        behaviour(judged, kinds=("machine",))
+    assert rows(made(people | severe, groups=groups))["E0"]["severity"] == 0
 
 
 def test_a_criterion_without_levels_or_ends() -> None:

@@ -239,14 +239,6 @@ def test_a_limit_of_tokens_is_found_out(server: OpenAIBatchServer, tmp_path: Pat
     nothing_twice(server)
 
 
-def test_a_limit_of_calls(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    plan = a_plan(a_model(server), count=20)
-    outcome = session(plan, tmp_path, replace(QUICK, limit=8))
-    assert len(outcome.ratings) == 8
-    assert len(session(plan, tmp_path).ratings) == 20
-    nothing_twice(server)
-
-
 def test_a_limit_counts_a_call_once_however_many_batches_it_takes(server: OpenAIBatchServer, tmp_path: Path) -> None:
     refused = Behaviour(refusal=TOO_MANY_TOKENS)
     server.service.behaviour = in_turn(Behaviour(failing=0.5), refused, Behaviour(expires_after=0.5))

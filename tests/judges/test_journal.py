@@ -95,15 +95,6 @@ def test_heal_takes_off_what_a_crash_cut_short(tmp_path: Path, cut: int) -> None
     assert path.read_bytes() == kept + LINES[1] + b"\n"
 
 
-@pytest.mark.parametrize("size", [1, 65535, 65536, 65537, 131072, 200_000])
-def test_heal_of_long_torn_lines(tmp_path: Path, size: int) -> None:
-    path = tmp_path / "j"
-    for kept in (b"", WHOLE):
-        path.write_bytes(kept + b"x" * size)
-        assert heal(path)
-        assert path.read_bytes() == kept
-
-
 def test_nothing_to_heal(tmp_path: Path) -> None:
     assert not heal(tmp_path / "none")
 

@@ -15,7 +15,7 @@ from metal.data.records import Level, Output, Scale, Source
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, CallFailed, Reply
-from metal.raters.judges.collect import CallStatistics, failure_reason, index_journal
+from metal.raters.judges.collect import failure_reason, index_journal
 from metal.raters.judges.journal import Attempt, failure_line, rejected_line, reply_line
 from metal.raters.judges.limits import Budget, CostEstimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, find_model
@@ -356,11 +356,6 @@ def test_what_the_calls_were_like(made: JudgingPlan, tmp_path: Path) -> None:
     assert tally.cost(None) is None
     assert statistics["openai:m/detailed"].rejected == {"temperature": "no"}
     assert statistics["openai:m/detailed"].tokens_in == 0
-
-
-def test_of_nothing_nothing_is_said() -> None:
-    assert CallStatistics().latency(50) is None
-    assert (CallStatistics().failed, CallStatistics().answered) == (0, 0)
 
 
 def test_lasting_refusals_are_no_failures(made: JudgingPlan, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from metal.raters.judges.call import MOST_BYTES, CallFailed, Client, ModelReques
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.journal import Answered, Journal, read_answered
-from metal.raters.judges.limits import Pace
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prices import Price
@@ -295,13 +294,6 @@ def test_a_redirect_elsewhere_stops_the_judge(llm_server: LlmServer, tmp_path: P
     assert "sends on to http://portal.example/login" in outcome.run.progress[0].stopped
 
 
-@pytest.mark.parametrize("fault", [Fault("fenced"), Fault("slow", seconds=0.1), Fault("slow_body", seconds=0.2)])
-def test_an_odd_reply_counts(fault: Fault, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.faults = always(fault)
-    assert session(a_plan(a_model(llm_server)), tmp_path).reasons == {"verdict": 6}
-    assert llm_server.requests == 6
-
-
 LASTING = {  # fault: the reason in the ratings, requests for each question
     "text": ("unparsable", 2),
     "off_schema": ("off the scale", 2),
@@ -414,32 +406,6 @@ def test_tokens_a_minute(tmp_path: Path) -> None:
     model = Model("local", "openai", "local", tokens_per_minute=60 * 4800.0)
     outcome = session(a_plan(model, count=60), tmp_path, opener=lambda model: client)
     assert outcome.seconds > (60 - 50) * 120 / 4800
-
-
-def test_places_are_handed_on(tmp_path: Path) -> None:
-    """Nobody waits for ever, whatever the limit does meanwhile."""
-
-    async def work() -> int:
-        pace = Pace(8)
-        done = 0
-
-        async def take(number: int) -> None:
-            nonlocal done
-            await pace.enter(1, asyncio.Event())
-            await asyncio.sleep(0.001 * (number % 3))
-            if number % 5 == 0:
-                pace.busy(0.0, time.monotonic())
-            else:
-                pace.answered()
-            pace.leave()
-            done += 1
-
-        async with asyncio.timeout(HANGS):
-            await asyncio.gather(*(take(number) for number in range(300)))
-        assert pace.in_flight == 0
-        return done
-
-    assert asyncio.run(work()) == 300
 
 
 # ---------------------------------------------------------------- stopping
@@ -632,14 +598,6 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
     assert again.run.progress[0].retries == {}
 
 
-def test_temperature_seed_and_schema_all_refused(llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.faults = rejects_parameters("temperature", "seed", "response_format")
-    model = a_model(llm_server, parameters={"temperature": 0, "seed": 7})
-    outcome = session(a_plan(model, count=20), tmp_path)
-    assert outcome.reasons == {"verdict": 20}
-    assert sum(record["kind"] == "rejected" for record in outcome.records) == 4
-
-
 @pytest.mark.parametrize(
     "message", ["response_format is not supported", "max_tokens is not supported", "max_completion_tokens: unsupported"]
 )
@@ -827,24 +785,6 @@ def test_a_change_of_version_is_noted(llm_server: LlmServer, tmp_path: Path) -> 
 # ---------------------------------------------------------------- the journal
 
 
-def test_a_torn_last_record_is_healed_wherever_it_is_torn(llm_server: LlmServer, tmp_path: Path) -> None:
-    plan = a_plan(a_model(llm_server, concurrency=1), count=4)
-    session(plan, tmp_path)
-    path = tmp_path / "journal.jsonl"
-    content = path.read_bytes()
-    last = content.rstrip(b"\n").rfind(b"\n") + 1
-    for cut in (last + 1, last + 8, last + 40, (last + len(content)) // 2, len(content) - 1):
-        path.write_bytes(content[:cut])
-        llm_server.reset()
-        assert session(plan, tmp_path).reasons == {"verdict": 4}
-        assert llm_server.requests == 1
-
-
-def test_a_journal_torn_in_its_first_record(llm_server: LlmServer, tmp_path: Path) -> None:
-    (tmp_path / "journal.jsonl").write_bytes(b'{"key":"abc')
-    assert session(a_plan(a_model(llm_server)), tmp_path).reasons == {"verdict": 6}
-
-
 @pytest.mark.parametrize("taken", [-1, 0, 30], ids=["refused", "nothing", "a part"])
 def test_a_full_disk_loses_no_answer_that_was_written(
     taken: int, llm_server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -871,21 +811,6 @@ def test_a_full_disk_loses_no_answer_that_was_written(
     llm_server.reset()
     assert session(plan, tmp_path).reasons == {"verdict": 6}
     assert llm_server.requests == 3
-
-
-def test_a_sync_that_fails_stops_the_run(
-    llm_server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(file: int) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    llm_server.latency_ms = 30
-    with monkeypatch.context() as patch:
-        patch.setattr(journals, "_to_disk", broken)
-        with pytest.raises(OSError, match="Input/output") as outcome:
-            session(a_plan(a_model(llm_server, concurrency=1), count=50), tmp_path)
-    assert str(outcome.value.filename) == str(tmp_path / "journal.jsonl")
-    assert llm_server.requests < 20
 
 
 def test_a_fault_of_ours_loses_no_answer_that_was_written(tmp_path: Path) -> None:

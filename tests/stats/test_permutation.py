@@ -61,16 +61,6 @@ def test_any_two_flips_are_independent_over_the_items() -> None:
     assert np.abs(together - np.eye(8)).max() < 0.035  # five standard errors
 
 
-def test_the_spread_of_a_p_value_is_that_of_independent_flips() -> None:
-    values = np.random.default_rng(2).normal(size=60) + 0.1
-    p_values = []
-    for seed in range(400):
-        leads = draw_flips(np.random.default_rng(seed), 60, 100).sums(values)
-        p_values.append(float((leads[1:] >= leads[0]).mean()))
-    p = np.mean(p_values)
-    assert np.std(p_values) == pytest.approx(np.sqrt(p * (1 - p) / 127), rel=0.15)
-
-
 def exact_p(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
     """Over all swaps, with scipy's z-scores and correlations."""
     first, second = stats.zscore(first), stats.zscore(second)
@@ -141,18 +131,6 @@ def test_equal_to_the_plain_formula_also_with_missing_answers(items: int, seed: 
     people, raters = scores[0], scores[1:]
     p = correlates_better(people, raters, np.random.default_rng(seed), resamples=resamples)
     np.testing.assert_array_equal(p, plain_p(people, raters, resamples, seed))
-
-
-def test_each_pair_is_compared_on_what_both_answered() -> None:
-    rng = np.random.default_rng(5)
-    people = rng.normal(size=50)
-    raters = people + rng.normal(size=(3, 50))
-    people[0] = np.nan
-    raters[0, 1:5] = np.nan
-    p = correlates_better(people, raters, np.random.default_rng(0), resamples=20_000)
-    alone = correlates_better(people[5:], raters[:2, 5:], np.random.default_rng(0), resamples=20_000)
-    assert p[0, 1] == pytest.approx(alone[0, 1], abs=0.01)
-    assert not np.isnan(p[np.triu_indices(3, 1)]).any()
 
 
 def test_pairs_that_nobody_asked_for_are_left_out() -> None:
@@ -285,21 +263,6 @@ def test_intervals_of_pairwise_figures_cover() -> None:
         value, low, high = np.array(figures).T
         assert 0.91 < ((low <= value.mean()) & (value.mean() <= high)).mean() <= most
         assert (high - low).mean() < 6 * value.std()  # four would be exact
-
-
-def test_soft_accuracy_compares_each_pair_on_the_sources_it_shares() -> None:
-    rng = np.random.default_rng(2)
-    people, holes = rng.normal(size=(4, 40)), rng.normal(size=(4, 40))
-    holes[0, :7] = holes[1, 30:] = MISSING
-    holes[3, :30] = MISSING  # shares nothing with 1
-    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)]
-    alone = []
-    for i, j in pairs:
-        shared = ~np.isnan(holes[[i, j]]).any(axis=0)
-        both = people[[i, j]][:, shared], holes[[i, j]][:, shared]
-        alone.append(soft_pairwise_accuracy(*both, np.random.default_rng(0), resamples=4000).accuracy)
-    together = soft_pairwise_accuracy(people, holes, np.random.default_rng(0), resamples=4000)
-    assert together.accuracy == pytest.approx(np.mean(alone), abs=0.02)
 
 
 @given(arrays(float, (3, 6), elements=whole_or_missing), arrays(float, (3, 6), elements=whole_or_missing))

@@ -95,12 +95,9 @@ def coverage_rows(
         }
 
 
-def rating_command(
-    dataset: str, generators: Sequence[str], *, language: str = "", sample: int | None = None, seed: int = 0
-) -> str:
+def rating_command(dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0) -> str:
     """The command that hands out what is still to be rated of some generators, as a shell reads it."""
     parts = ["metal", "annotate", "export", dataset, "--to", "html"]
-    parts += ["-l", language] if language else []
     parts += [part for generator in generators for part in ("--generators", generator)]
     parts += ["--sample", str(sample)] if sample else []
     parts += ["--seed", str(seed)] if sample and seed else []

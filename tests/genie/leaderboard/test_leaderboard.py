@@ -376,8 +376,8 @@ def test_what_is_still_to_be_rated() -> None:
 
 def test_the_command_that_hands_out_the_rest_is_safe_in_a_shell() -> None:
     assert rating_command("data/x", ["g"]) == "metal annotate export data/x --to html --generators g"
-    assert rating_command("x", ["a b", "$(rm)"], language="hi", sample=5, seed=2) == (
-        "metal annotate export x --to html -l hi --generators 'a b' --generators '$(rm)' --sample 5 --seed 2"
+    assert rating_command("x", ["a b", "$(rm)"], sample=5, seed=2) == (
+        "metal annotate export x --to html --generators 'a b' --generators '$(rm)' --sample 5 --seed 2"
     )
 
 
