@@ -193,7 +193,9 @@ def level_named(text: str, scale: Scale) -> float | None:
     numbers = {float(number.replace(",", ".")) for number in _NUMBER.findall(text)}
     if words.isdisjoint(_words(text)) and not any(map(scale.allows, numbers)):
         return None  # most texts; the reader takes a while
-    given = [each for each in evidence_in(text, scale, None) if each.rank >= forms.TIED and not each.borrowed]
+    given = [
+        each for each in evidence_in(text, scale, None, forms.TIED) if each.rank >= forms.TIED and not each.borrowed
+    ]
     valid = [each for each in given if each.score is not None and scale.allows(each.score)]
     return max(valid, key=lambda each: (each.rank, each.place)).score if valid else None
 

@@ -5,6 +5,7 @@ A verb's file is imported when the verb is typed; help of the whole reads the ta
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -127,6 +128,7 @@ def main() -> None:
     """
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
+    atexit.register(gc.freeze)  # what is left goes with the process: no last search for cycles
     gc.set_threshold(200_000, 20, 20)  # tables are many small objects and hardly any cycles: a tenth of an audit's time
     try:
         try:

@@ -21,13 +21,13 @@ def guard(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    safe = table.copy()
-    for name in safe.columns:
-        if pd.api.types.is_numeric_dtype(safe[name]) or pd.api.types.is_bool_dtype(safe[name]):
-            continue
-        cells = [f"'{cell}" if _risky(cell) else cell for cell in safe[name].astype(object)]
-        safe[name] = pd.Series(cells, index=safe.index, dtype=object)
-    return safe
+    guarded = {}
+    for name, column in table.items():
+        if not pd.api.types.is_numeric_dtype(column):  # numbers and truth values
+            cells = column.astype(object).tolist()
+            if any(map(_risky, cells)):
+                guarded[str(name)] = [f"'{cell}" if _risky(cell) else cell for cell in cells]
+    return table.assign(**guarded)
 
 
 def csv_text(table: pd.DataFrame) -> str:

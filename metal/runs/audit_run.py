@@ -5,6 +5,7 @@ report.html.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -289,6 +290,18 @@ class AuditRun(Run):
         """The judges in the order of the audit: LLM judges, metrics, baselines."""
         table = self.tables["verdicts"]
         return tuple(table["judge"].unique()) if len(table) else ()
+
+    @cached_property
+    def judged(self) -> Sequence[dict[str, Any]]:
+        """Verdicts with the figures they rest on and the judge's kind; without baselines if there are other judges."""
+        if not self.judge_names:
+            return ()
+        keys = ["language", "criterion", "judge"]
+        figures = self.tables["judges"].drop(columns="sources")
+        joined = self.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
+        joined["kind"] = [self.raters[judge].kind for judge in joined["judge"]]
+        cells = [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
+        return [cell for cell in cells if cell["kind"] != "baseline"] or cells
 
     @cached_property
     def _slugs(self) -> dict[str, str]:

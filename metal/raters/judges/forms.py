@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import regex
@@ -97,72 +97,69 @@ LEADING_NUMBER = regex.compile(
     rf"\s*(?P<n>[-\N{{MINUS SIGN}}]?{_DIGITS})(?=\s*[^\w.,/%\s-]|\s+[-\p{{L}}]|\s*$){_NOTHING_MORE}(?!{_OUT_OF}\d)",
     regex.I,
 )
-FORMS = tuple(
-    (rank, regex.compile(pattern, regex.I | regex.M))
-    for rank, pattern in (
-        # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final score: 4
-        (
-            TIED,
-            rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
-            rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}",
-        ),
-        # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4
-        (
-            FINAL,
-            rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
-            rf"(?:\s+\p{{L}}+)?\s+{_JUDGED}\s+){_OPENING_MARKS}{_SCORE}{_OUT_OF_TOP}(?!{_COUNTED})",
-        ),
-        # I would give it a 4 | it deserves a 4
-        (
-            TIED,
-            rf"\b{_GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{_JUDGED})\b){{0,4}}\s+"
-            rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}",
-        ),
-        # this gets 2 | I would go with a 4 | it falls to a 3
-        (OTHER, rf"\b{_GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}"),
-        # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
-        (
-            TIED,
-            rf"\bI\b(?:['’]\p{{L}}+)?(?:\s+\p{{L}}+){{0,2}}?\s+{_GIVE_OR_SCORE}\b{_CLAUSE}"
-            rf"(?:[.:]|\b(?:an?|as|at|of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){_OUT_OF_TOP}"
-            rf"{_COUNTS_NOTHING}",
-        ),
-        # 4 out of 5 | 4/5
-        (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
-        # 4 stars | Four stars
-        (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"),
-        # <score>4</score> | \boxed{{\text{{4}}}} | [RESULT] 4
-        (TIED, rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}"),
-        # (90 + 80) / 2 = 85
-        (TIED, rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}"),
-        # Je donne une note de 3 | スコアは3です
-        (
-            TIED,
-            rf"(?:{_FINAL_ELSEWHERE}\s*)?{_NOUN_ELSEWHERE}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}{_BARE}{_OUT_OF_TOP}",
-        ),
-        # 5 üzerinden 4 | 4 из 5 | 4分
-        (
-            OTHER,
-            rf"{_TOP}{_OF_TOP_BEFORE}\s*{_BARE}|(?<!满分为?){_BARE}"
-            rf"(?:{_OUT_OF_ELSEWHERE}{_TOP}|\s?(?:分(?!钟|之)|点(?![满満])|अंक|puan\b|балл))",
-        ),
-        # 100. The text ... | 75 - The text ...
-        (
-            TIED,
-            rf"\A[^\w\n-]{{0,9}}{_SCORE}{_OUT_OF_TOP}{_CLOSING_MARKS}"
-            r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
-        ),
-        # ... therefore it is irrelevant (1). | ... as a whole. 4 | ... Level 4
-        (
-            TIED,
-            rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)"
-            rf"(?:(?:level|option)\s+)?{_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
-        ),
-        # the same of a line
-        (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
-        # alone on a line, after the criterion's name or bare
-        (OTHER, rf"{_LINE_BEGINS}{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"'|]{{0,6}}+$"),
-    )
+FORMS = (
+    # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final score: 4
+    (
+        TIED,
+        rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
+        rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}",
+    ),
+    # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4
+    (
+        FINAL,
+        rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
+        rf"(?:\s+\p{{L}}+)?\s+{_JUDGED}\s+){_OPENING_MARKS}{_SCORE}{_OUT_OF_TOP}(?!{_COUNTED})",
+    ),
+    # I would give it a 4 | it deserves a 4
+    (
+        TIED,
+        rf"\b{_GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{_JUDGED})\b){{0,4}}\s+"
+        rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}",
+    ),
+    # this gets 2 | I would go with a 4 | it falls to a 3
+    (OTHER, rf"\b{_GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{_OUT_OF_TOP}{_COUNTS_NOTHING}"),
+    # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
+    (
+        TIED,
+        rf"\bI\b(?:['’]\p{{L}}+)?(?:\s+\p{{L}}+){{0,2}}?\s+{_GIVE_OR_SCORE}\b{_CLAUSE}"
+        rf"(?:[.:]|\b(?:an?|as|at|of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){_OUT_OF_TOP}"
+        rf"{_COUNTS_NOTHING}",
+    ),
+    # 4 out of 5 | 4/5
+    (TIED, rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_NUMBER_WORD}){_OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
+    # 4 stars | Four stars
+    (TIED, rf"{_IS_NO_TOP}{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"),
+    # <score>4</score> | \boxed{{\text{{4}}}} | [RESULT] 4
+    (TIED, rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}"),
+    # (90 + 80) / 2 = 85
+    (TIED, rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}"),
+    # Je donne une note de 3 | スコアは3です
+    (
+        TIED,
+        rf"(?:{_FINAL_ELSEWHERE}\s*)?{_NOUN_ELSEWHERE}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}{_BARE}{_OUT_OF_TOP}",
+    ),
+    # 5 üzerinden 4 | 4 из 5 | 4分
+    (
+        OTHER,
+        rf"{_TOP}{_OF_TOP_BEFORE}\s*{_BARE}|(?<!满分为?){_BARE}"
+        rf"(?:{_OUT_OF_ELSEWHERE}{_TOP}|\s?(?:分(?!钟|之)|点(?![满満])|अंक|puan\b|балл))",
+    ),
+    # 100. The text ... | 75 - The text ...
+    (
+        TIED,
+        rf"\A[^\w\n-]{{0,9}}{_SCORE}{_OUT_OF_TOP}{_CLOSING_MARKS}"
+        r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
+    ),
+    # ... therefore it is irrelevant (1). | ... as a whole. 4 | ... Level 4
+    (
+        TIED,
+        rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)"
+        rf"(?:(?:level|option)\s+)?{_SCORE}{_OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
+    ),
+    # the same of a line
+    (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
+    # alone on a line, after the criterion's name or bare
+    (OTHER, rf"{_LINE_BEGINS}{_SCORE}{_OUT_OF_TOP}[分点]?[ \t*_.。\"'|]{{0,6}}+$"),
 )
 PERCENT = regex.compile(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
 IN_BRACKETS = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
@@ -205,6 +202,12 @@ STARS = regex.compile(
     rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"  # after no number: 3 ⭐
 )
 STAR = regex.compile(rf"[{_STARS}]")
+
+
+@cache
+def form_pattern(form: str) -> Any:
+    """One of FORMS, compiled when it is first needed: that takes a while."""
+    return regex.compile(form, regex.I | regex.M)
 
 
 @lru_cache(maxsize=64)

@@ -216,8 +216,13 @@ def _number_of_field(value: object, scale: Scale, letters: Mapping[str, float] |
 LONGEST_END = 50_000  # characters at either end of a reply that are read
 
 
-def evidence_in(text: str, scale: Scale, letters: Mapping[str, float] | None) -> Iterator[_Evidence]:
-    """All that a text gives as a verdict; not all of it need be on the scale."""
+def evidence_in(
+    text: str, scale: Scale, letters: Mapping[str, float] | None, least: int = forms.ASIDE
+) -> Iterator[_Evidence]:
+    """All that a text gives as a verdict; not all of it need be on the scale.
+
+    least: the rank of the least forms that numbers are looked for in, to save time.
+    """
     text = forms.REASONING.sub(lambda match: "\n" * len(match[0]), text)
     numbered = len({"1", "2"} & {match["place"] for match in forms.ITEM.finditer(text)}) == 2
     for pattern in (*forms.NO_VERDICTS, *([forms.ITEM] if numbered else [])):
@@ -225,7 +230,7 @@ def evidence_in(text: str, scale: Scale, letters: Mapping[str, float] | None) ->
     if scale.high == 100:
         text = _without(forms.PERCENT, text)
     unquoted = _without(forms.QUOTATION, text)
-    for rank, match, group, score in (*_numbers_in(text, scale), *_labels_in(text, scale, letters or {})):
+    for rank, match, group, score in (*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})):
         place = match.start(group)
         borrowed = (
             unquoted[match.start()] != text[match.start()]
@@ -288,11 +293,11 @@ def finite(value: float) -> float | None:
 _Found = tuple[int, Any, str | int, float]  # the rank, the match, the group that holds the score, the score
 
 
-def _numbers_in(text: str, scale: Scale) -> Iterator[_Found]:
+def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
     """Each number that is given as a verdict, unless it is out of another scale's top; and the label beside it."""
     tops = {max(scale.values)} if scale.levels else {scale.high} if scale.high is not None else set()
     for rank, form in forms.FORMS if forms.ANY_NUMBER.search(text) else ():
-        for match in form.finditer(text, overlapped=True):
+        for match in forms.form_pattern(form).finditer(text, overlapped=True) if rank >= least else ():
             number, groups = read_number(match["n"]), match.groupdict()
             top = groups.get("top")
             if number is None or (top and tops and read_number(top) not in tops):

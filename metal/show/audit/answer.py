@@ -32,18 +32,6 @@ Cells = Sequence[dict[str, Any]]
 PLACE = itemgetter("judge", "language", "criterion")
 
 
-def judged_cells(run: AuditRun) -> Cells:
-    """Verdicts joined with the figures they rest on and the judge's kind; without baselines if there are others."""
-    if not run.judge_names:
-        return []
-    keys = ["language", "criterion", "judge"]
-    figures = run.tables["judges"].drop(columns="sources")
-    joined = run.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
-    joined["kind"] = [run.raters[judge].kind for judge in joined["judge"]]
-    cells = [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
-    return [cell for cell in cells if cell["kind"] != "baseline"] or cells
-
-
 def called(run: AuditRun, judge: str) -> str:
     """The judge's model where that tells it from the others."""
     model, prompt = run.shown_as(judge)
@@ -88,7 +76,7 @@ def _by_chance(cells: Cells) -> int:
 
 def headline(run: AuditRun) -> str:
     """The answer in a sentence."""
-    cells = judged_cells(run)
+    cells = run.judged
     if not cells:
         return "Only the people were compared: no judge took part."
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
@@ -164,7 +152,7 @@ def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
 
 def lead(run: AuditRun) -> str:
     """How often there is each verdict, in plain words."""
-    cells = judged_cells(run)
+    cells = run.judged
     if len(cells) < 2:
         return ""
     counts = Counter(ONCE if ONCE in cell["reason"] else cell["verdict"] for cell in cells)
@@ -204,7 +192,7 @@ def scope(run: AuditRun) -> str:
 
 def cards(run: AuditRun) -> Iterator[Remark]:
     """What other runs say against a good verdict, beware, what order does, where people disagree, what to do next."""
-    cells = judged_cells(run)
+    cells = run.judged
     if against := _against(run, cells):
         yield against
     if beware := _beware(run, cells):

@@ -22,7 +22,7 @@ from metal.auditing.verdict import (
 from metal.data.languages import language_name
 from metal.data.text import figure, known, listed, percent, within
 from metal.runs.audit_run import AuditRun
-from metal.show.audit.answer import judged_cells, knows, place, rank
+from metal.show.audit.answer import knows, place, rank
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant
 from metal.show.parts import criterion_in_words
@@ -44,7 +44,7 @@ SOURCES = {
 
 def facts(run: AuditRun) -> dict[str, str]:
     """What an audit says beyond its first screen, each line true by the run's tables alone; by what it is about."""
-    cells = judged_cells(run)
+    cells = run.judged
     decided = [cell for cell in cells if cell["verdict"] not in (UNDECIDED, DISAGREE)]
     lines = {
         "Judges": _most_trusted(decided, "judge", "", "judges", within),
