@@ -194,7 +194,7 @@ def _rank_alike(beside: Standing) -> str:
         return ""
     return (
         f"; they rank outputs alike all the same (Spearman {figure(rho)}), so they use the scale differently: "
-        "`standardise=True` takes away each rater's mean and spread"
+        "`standardise` takes away each rater's mean and spread"
     )
 
 

@@ -263,7 +263,7 @@ def _warnings(
     unlike = [cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()]
     if unlike:
         where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
-        remedy = "`common=True` compares them on those all scored"
+        remedy = "`common` compares them on those all scored"
         yield f"{where}: raters scored different outputs (see coverage); {remedy}"
     yield from left_out(dataset, settings)
     yield from dataset.extra.get("left_out", [])

@@ -105,8 +105,10 @@ def rater_record(rater: Rater) -> dict[str, Any]:
 # ---------------------------------------------------------------- criteria, in dataset.toml
 
 
-def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
+def read_criterion(name: str, entry: object, path: Path) -> Criterion:
     """A criterion from its TOML table. Unknown keys are refused by name."""
+    if not isinstance(entry, Mapping):
+        raise DataError(path, f"criterion {name}: {entry!r}", f"It is a table that begins with [criteria.{name}]")
     keys = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
     for key in entry:
         if key not in keys:

@@ -250,8 +250,7 @@ def test_what_the_right_boards_report(zhen_board: Board, cnndm_board: Board) -> 
         "chrF and chrFpp give the same score on all 16,000 outputs that people rated",
     )
     assert cnndm_board.warnings == (
-        "every criterion: raters scored different outputs (see coverage); `common=True` compares them on those all "
-        "scored",
+        "every criterion: raters scored different outputs (see coverage); `common` compares them on those all scored",
         "wmt20-comet-da gives BanditSum and NEUSUM the same score on every source",
     )
 

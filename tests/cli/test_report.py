@@ -124,6 +124,7 @@ AUDIT_SPOILT = [
     (lambda run: (run / "run.toml").unlink(), "run.toml is missing (make one with `metal audit`)"),
     (lambda run: (run / "run.toml").write_text("= 1"), "not TOML"),
     (lambda run: (run / "run.toml").write_text('command = "audit"\n'), "no 'criteria'. Run `metal audit` again"),
+    (lambda run: reword(run / "run.toml", "[criteria.task_quality]", "[criteria]\nx = 5\n[y]"), "criterion x: 5"),
     (lambda run: (run / "tables" / "judges.parquet").unlink(), "the file is missing. Run `metal audit` again"),
     (lambda run: (run / "tables" / "people.parquet").write_text("x"), "not readable as Parquet"),
     (
