@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from metal.raters.judges.call import CallFailed, ModelRequest, answer_schema
 from metal.raters.judges.functions import direct_prompt
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_client
+from tests.llm_server import HttpReply, LlmServer, SideRequest
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -32,53 +32,26 @@ Json = dict[str, Any]
 QUALITIES = [(item * 7) % 10 / 10 for item in range(30)]  # of the outputs, which their texts say
 
 
-class HeadServer(ThreadingHTTPServer):
-    """`answer(path, body)` gives the first row of the data; None is a 404, as of a model without that head."""
+class HeadServer(LlmServer):
+    """`head(path, body)` gives the first row of the data; None is a 404, as of a model without that head."""
 
-    daemon_threads = True
+    def __init__(self, head: Callable[[str, Json], Json | None]) -> None:
+        super().__init__()
+        self.head, self.asked = head, list[tuple[str, Json]]()
 
-    def __init__(self, answer: Callable[[str, Json], Json | None]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer, self.bodies = answer, list[tuple[str, Json]]()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: HeadServer
-    protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", 1 << 16, True
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.bodies.append((self.path, body))
-        row = self.server.answer(self.path, body)
+    def side_reply(self, request: SideRequest) -> HttpReply:
+        body = json.loads(request.body)
+        self.asked.append((request.path, body))
+        row = self.head(*self.asked[-1])
         usage = {"prompt_tokens": 12, "total_tokens": 12, "completion_tokens": 0, "prompt_tokens_details": None}
         reply = {"id": "x", "object": "list", "created": 1, "model": body["model"], "data": [row], "usage": usage}
-        content = json.dumps(reply if row else {"detail": "Not Found"}).encode()
-        self.send_response(200 if row else 404)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing is printed."""
+        return HttpReply(json.dumps(reply if row else {"detail": "Not Found"}).encode(), 200 if row else 404)
 
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Callable[[str, Json], Json | None]], HeadServer]]:
-    servers: list[HeadServer] = []
-
-    def begin(answer: Callable[[str, Json], Json | None]) -> HeadServer:
-        servers.append(HeadServer(answer))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
-        return servers[-1]
-
-    yield begin
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as servers:
+        yield lambda head: servers.enter_context(HeadServer(head))
 
 
 def rated(measure: str) -> Dataset:
@@ -112,9 +85,9 @@ def classes(path: str, body: Json) -> Json | None:
 def test_a_classifiers_classes_are_the_levels(serve: Any, tmp_path: Path) -> None:
     """The likeliest is the score; their probabilities give its confidence and the mean of the levels."""
     server, data = serve(classes), rated("ordinal")
-    run = metal.judge(data, "vllm-classify:c", base_url=server.url, out=tmp_path / "run")
+    run = metal.judge(data, "vllm-classify:c", base_url=server.openai_url, out=tmp_path / "run")
     assert "note: the classes of vllm-classify:c are taken for 0, 1, 2, in this order" in run.job.warnings[0]
-    path, body = server.bodies[0]
+    path, body = server.asked[0]
     assert path == "/classify"
     assert body == {"model": "c", "input": body["input"]}  # the text, no prompt, no temperature
     ratings = run.ratings.set_index("output")
@@ -126,7 +99,9 @@ def test_a_classifiers_classes_are_the_levels(serve: Any, tmp_path: Path) -> Non
         assert row["expected"] == pytest.approx(0.2 * 3 + 0.4 * level)
     statistics = run.outcome.statistics["vllm-classify:c"]
     assert (statistics.tokens_in, statistics.tokens_out) == (360, 0)
-    turned = metal.judge(data, "vllm-classify:c", base_url=server.url, flip="quality", out=tmp_path / "turned").ratings
+    turned = metal.judge(
+        data, "vllm-classify:c", base_url=server.openai_url, flip="quality", out=tmp_path / "turned"
+    ).ratings
     assert (turned["score"].to_numpy() == 2 - run.ratings["score"].to_numpy()).all()
     assert turned["expected"].to_numpy() == pytest.approx(2 - run.ratings["expected"].to_numpy())
 
@@ -157,8 +132,8 @@ def test_a_number_is_a_score_on_a_criterion_without_levels(
         return {"index": 0, "object": "pooling", "data": [[0.0], [reward]]}  # a number for each token
 
     server = serve(answer)
-    run = metal.judge(rated("interval"), judge, base_url=server.url, out=tmp_path / "run")
-    assert (path, {"model": "m"} | sent) in server.bodies
+    run = metal.judge(rated("interval"), judge, base_url=server.openai_url, out=tmp_path / "run")
+    assert (path, {"model": "m"} | sent) in server.asked
     scores = run.ratings.set_index("output")["score"]
     wanted = [quality if path == "/score" else 8 * quality - 4 for quality in QUALITIES]
     assert scores[[f"o{item}" for item in range(30)]].tolist() == pytest.approx(wanted)
@@ -195,7 +170,7 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
     """What one call comes to."""
     criterion = rated(measure).criteria["quality"]
     message = direct_prompt([criterion]).write("quality", "en", source, "quality 0.1")
-    model = Model(f"{provider}:m", provider, "m", base_url=server.url.removesuffix("/v1"), parameters={})
+    model = Model(f"{provider}:m", provider, "m", base_url=server.url, parameters={})
 
     async def ask() -> calls.Reply:
         client = open_client(model)
@@ -233,7 +208,7 @@ def test_what_is_no_score_on_the_criterion_is_none(
 
 def test_a_small_question(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve(lambda path, body: {"score": 0.5} if path == "/score" else {"probs": [0.1, 0.2, 0.7]})
-    tried = [metal.judges_test(f"vllm-{head}:m", base_url=server.url).rating for head in ("score", "classify")]
+    tried = [metal.judges_test(f"vllm-{head}:m", base_url=server.openai_url).rating for head in ("score", "classify")]
     assert [rating.score for rating in tried] == [0.5, 2]
     assert tried[1].confidence == 0.7
 
@@ -244,15 +219,17 @@ def test_a_number_alone_and_a_source_without_text(serve: Any) -> None:
     assert asked(server, "vllm-score", "interval").text == '{"score": 0.5}'  # in a list, as older servers had it
     with pytest.raises(CallFailed, match=calls.NO_SOURCE):
         asked(server, "vllm-score", "interval", source=" ")
-    assert len(server.bodies) == 2, "nothing is sent"
+    assert len(server.asked) == 2, "nothing is sent"
 
 
 def test_a_head_that_does_not_fit_stops_in_one_line(serve: Any, tmp_path: Path) -> None:
     server = serve(lambda path, body: {"probs": [0.5, 0.5]})
-    run = metal.judge(rated("ordinal"), "vllm-classify:m", base_url=server.url, concurrency=1, out=tmp_path / "run")
+    run = metal.judge(
+        rated("ordinal"), "vllm-classify:m", base_url=server.openai_url, concurrency=1, out=tmp_path / "run"
+    )
     why = "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many, in one order"
     assert run.outcome.stopped == {"vllm-classify:m": f"no score on this criterion: {why}"}
-    assert len(server.bodies) == 1
+    assert len(server.asked) == 1
 
 
 def test_what_lies_beyond_the_ends_of_a_scale_is_lost_for_nobody(tmp_path: Path) -> None:
@@ -269,9 +246,11 @@ def test_a_head_that_gives_no_numbers_is_not_down(serve: Any, tmp_path: Path) ->
         return {"score": float("nan") if silent or body["text_2"] == "quality 0.1" else 0.5}
 
     silent, server = False, serve(scored)
-    run = metal.judge(rated("interval"), "vllm-score:m", base_url=server.url, out=tmp_path / "some")
+    run = metal.judge(rated("interval"), "vllm-score:m", base_url=server.openai_url, out=tmp_path / "some")
     assert run.ratings.groupby("reason")["output"].count().to_dict() == {"": 27, "no number": 3}
     silent = True
-    run = metal.judge(rated("interval"), "vllm-score:m", base_url=server.url, concurrency=1, out=tmp_path / "none")
+    run = metal.judge(
+        rated("interval"), "vllm-score:m", base_url=server.openai_url, concurrency=1, out=tmp_path / "none"
+    )
     assert run.outcome.stopped == {"vllm-score:m": "no number: vllm-score:m gives nan"}
-    assert len(server.bodies) == 33
+    assert len(server.asked) == 33
