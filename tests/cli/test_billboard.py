@@ -57,14 +57,6 @@ def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
     assert "r by language: task_quality" in said  # more than one language: shown without being asked
 
 
-def test_the_same_board_twice_gives_the_same_tables(folder: Path) -> None:
-    board(folder, "--out", "one")
-    board(folder, "--out", "two")
-    for file in (folder / "one" / "tables").iterdir():
-        assert file.read_bytes() == (folder / "two" / "tables" / file.name).read_bytes(), file.name
-    assert len((folder / "small" / "board" / "history.jsonl").read_text().splitlines()) == 1
-
-
 def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> None:
     metal("judge", "small", "--judge", "random,majority", "--out", "baselines", cwd=folder)
     metal("audit", "small", "baselines", "--out", "audited", "--bootstrap", "100", cwd=folder)

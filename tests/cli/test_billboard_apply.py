@@ -17,7 +17,6 @@ import pytest
 
 from metal.boards.store import kept_settings, open_board, stored_ensembles
 from metal.cli import metal as command
-from tests.cli.runs import snapshot
 from tests.cli.small_board import LENGTH, QUICK_OPTIONS, Commands, reference_of, texts_of
 
 FITTED = ("--members", "metric", "--nonzero", "3", "-c", "fluency", *QUICK_OPTIONS)
@@ -294,18 +293,6 @@ def test_json_is_json(small: Commands) -> None:
     json.loads(Path("a/ensembles.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
     (entry,) = small.json("billboard", "history", "small")
     assert (entry["version"], entry["what"]) == (1, "data")
-
-
-@pytest.mark.parametrize(
-    "arguments", [("--at", "2"), ("--raters", "none"), ("--human", "none"), ("--family", "near"), ("gone",)]
-)
-def test_what_cannot_be_ranked_writes_no_run(small: Commands, arguments: tuple[str, ...]) -> None:
-    before = snapshot(small.folder)
-    small.refused("billboard", "small", *arguments, "--out", "a", *QUICK_OPTIONS)
-    after = snapshot(small.folder)
-    added = {name for name in after if name not in before}
-    assert all(name.startswith(("small/board/history", "small/board/data/")) for name in added)
-    assert all(after[name] == content for name, content in before.items())
 
 
 def test_what_the_board_is_told_is_kept_but_not_for_the_past(small: Commands) -> None:

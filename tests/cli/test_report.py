@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metal.data.dataset import save_dataset
 from tests.cli.forks import Metal, by_itself, environment
 from tests.cli.runs import reword
 from tests.cli.test_commands import DEMO, metal, words
@@ -88,19 +86,6 @@ def test_without_the_extra_nothing_is_written(folder: Path) -> None:
     assert not (folder / "none").exists()
 
 
-def test_billboard_writes_it_and_report_writes_it_again(here: Metal, tmp_path: Path) -> None:
-    save_dataset(dataset(sources=6), tmp_path / "data")
-    few = ("--resamples", "100", "--permutations", "100")
-    done = here("billboard", "data", "--out", "made", *few)
-    assert "Report: made/report.html" in done.said
-    before = (tmp_path / "made" / "report.html").read_bytes()
-    (tmp_path / "made" / "report.html").write_text("something else")
-    assert here("report", "made").out == "Report: made/report.html\n"
-    assert (tmp_path / "made" / "report.html").read_bytes() == before
-    here("billboard", "data", "--out", "made", "--force", *few)
-    assert (tmp_path / "made" / "report.html").read_bytes() == before
-
-
 def test_figures_and_tables_of_a_board(here: Metal, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     done = here("report", "run", "--figures", "figures", "--latex", "tables")
@@ -152,6 +137,7 @@ BOARD_SPOILT = [
     ),
     (lambda run: reword(run / "run.toml", 'main = "fluency"', 'main = "x"'), "'x' of run.toml is not in the tables"),
     (lambda run: reword(run / "run.toml", "[board]", "[bored]"), "no table [board]"),
+    (lambda run: reword(run / "run.toml", "people = [", "persons = ["), "no 'people' in the table [board]"),
     (lambda run: reword(run / "run.toml", "[criteria.fluency]", "[criteria.other]"), "'fluency' of the tables"),
 ]
 
@@ -175,15 +161,3 @@ def test_what_is_no_audit(folder: Path) -> None:
     assert "a run of `metal judge`" in metal("report", "judges", cwd=folder, expect=2).err
     (folder / "a-file").write_text("")
     assert metal("report", "audit", "--figures", "a-file", cwd=folder, expect=2).err.startswith("metal: a-file")
-
-
-def test_a_run_of_another_command(here: Metal, tmp_path: Path) -> None:
-    (tmp_path / "run" / "run.toml").write_text('command = "score"\n')
-    message = "a run of `metal score`; a report is made from a run of `metal audit`, `billboard`"
-    assert message in words(here("report", "run", expect=2).err)
-
-
-def test_the_ensembles_of_the_page_are_those_of_the_file(board: Path) -> None:
-    html = (board / "report.html").read_text(encoding="utf-8")
-    for ensemble in json.loads((board / "ensembles.json").read_text(encoding="utf-8")):
-        assert ensemble["ensemble"] in html

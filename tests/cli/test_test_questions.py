@@ -246,19 +246,6 @@ def test_the_first_answer_to_a_test_question_counts(sim: Commands) -> None:
     assert [one["raters"]["en-1"][POSITIVE] for one in read_rounds(sim.folder / "sim")] == [[10, 10], [10, 10], [5, 10]]
 
 
-def test_dry_run_and_faults_write_nothing(sim: Commands) -> None:
-    folder = export(sim)
-    files = fill_csv(sim.folder / "sim", folder, careful)
-    before = snapshot(sim.folder / "sim")
-    said = sim("annotate", "import", "sim", *files, "--dry-run")
-    assert "Answers to test questions right" in said
-    assert snapshot(sim.folder / "sim") == before
-    text = files[-1].read_text(encoding="utf-8")
-    files[-1].write_text(text.replace(",2,", ",7,", 1), encoding="utf-8")
-    assert "not on the scale" in sim.refused("annotate", "import", "sim", *files)
-    assert snapshot(sim.folder / "sim") == before
-
-
 def killed_import(metal: Metal, files: list[Path], moment: str) -> None:
     started = metal.start("annotate", "import", "sim", *files)
     if moment != "at once":
