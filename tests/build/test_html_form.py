@@ -289,12 +289,6 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
 # ---------------------------------------------------------------- files
 
 
-def test_nothing_tells_who_wrote_what() -> None:
-    [(_, content)] = write([assignment()])
-    assert b"secret" not in content
-    assert content.count(assignment().tasks[0].task.encode()) == 1
-
-
 def test_the_script_holds_nothing_that_old_browsers_stumble_over() -> None:
     [(_, content)] = write([assignment()])
     script = content.decode().rpartition("<script>")[2]

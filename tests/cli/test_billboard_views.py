@@ -141,15 +141,3 @@ def test_references_as_json_and_files(folder: Path) -> None:
     assert run(references, *given, "--out", folder / "all").exit_code == 0
     assert {path.name for path in (folder / "all").iterdir()} == {"references.csv", "references_quality_sw.svg"}
     ElementTree.fromstring((folder / "all/references_quality_sw.svg").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("-m", "chrff"), "metric 'chrff' is not known; did you mean 'chrf'"),
-        (("-m", "chrf", "--most", "9"), "`most` 9: no source has more than 3 references"),
-        (("-m", "chrf", "--beside", "mm"), "rater 'mm' is not known"),
-    ],
-)
-def test_references_that_cannot_be(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
-    assert problem in str(run(references, folder / "board", *arguments).exception)

@@ -53,6 +53,9 @@ def sampled(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.reference
 def test_the_histogram_is_that_of_the_split(sampled: Path, reference: Path) -> None:
     described = tomllib.loads((sampled / "dataset.toml").read_text(encoding="utf-8"))
+    dataset = load_dataset(sampled)
+    assert set(dataset.criteria) == set(METAL_CRITERIA)
+    assert (len(dataset.sources), len(dataset.outputs), len(dataset.ratings)) == (80, 0, 0)
     assert described["languages"] == [*LANGUAGES]
     assert described["sample"].items() >= {"encoding": "cl100k_base", "seed": 0, "per_language": 20}.items()
     encoding = load_encoding()
@@ -85,13 +88,6 @@ def test_sources_are_passages_of_the_fullest_bin_as_they_were(sampled: Path, ref
             assert source["references"] == [row["summary"]]
             assert source["tokens"] == len(encoding.encode_ordinary(str(row["text"])))
             assert low <= source["tokens"] < high
-
-
-@pytest.mark.reference
-def test_the_dataset_can_be_loaded_and_has_all_criteria(sampled: Path) -> None:
-    dataset = load_dataset(sampled)
-    assert set(dataset.criteria) == set(METAL_CRITERIA)
-    assert (len(dataset.sources), len(dataset.outputs), len(dataset.ratings)) == (80, 0, 0)
 
 
 @pytest.mark.reference

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import click
 import pandas as pd
 import pytest
 
+import metal
+from metal.api.options import options_of
 from metal.auditing import judging
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE
-from metal.cli.analyses import audit
-from metal.cli.datasets import describe
 from metal.data import text
 from metal.data.dataset import Card, Dataset
 from metal.data.formats import read as read_draft
@@ -27,7 +26,6 @@ from metal.errors import DataError
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Column
 from metal.runs.parts import need_files
-from metal.runs.run import write_page
 from metal.show.audit.answer import cards, headline, lead
 from metal.show.audit.disagreements import pack
 from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
@@ -384,12 +382,6 @@ def test_a_chart_shows_itself_in_a_notebook(make_dataset: MakeDataset, report_on
     assert sum("pwned" in chart._repr_html_() for chart in drawn) > 2  # the drawings name the judge
 
 
-def test_a_page_is_made_again_from_its_tables(demo_run: Path, tmp_path: Path) -> None:
-    written = (demo_run / "report.html").read_bytes()
-    run = replace(AuditRun.read(demo_run), name="run")
-    assert write_page(page(run), tmp_path).read_bytes() == written
-
-
 def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     scores = {"A1": [0] * 300, "A2": [1] * 300, "A3": [2] * 300}
     few = {rater: values[:20] for rater, values in scores.items()}
@@ -528,8 +520,6 @@ def test_the_rule_is_defined(
     assert sources(run)["People's aggregate"] == source
 
 
-@pytest.mark.parametrize("verb", [audit, describe])
-def test_every_rule_can_be_asked_for(verb: click.Command) -> None:
-    choices = next(option.type for option in verb.params if option.name == "aggregate")
-    assert isinstance(choices, click.Choice)
-    assert tuple(choices.choices) == ALL_RULES
+def test_every_rule_can_be_asked_for() -> None:
+    for verb in (metal.audit, metal.describe):
+        assert options_of(verb)["aggregate"][1].choices == ALL_RULES
