@@ -63,9 +63,6 @@ def refused(answers: Sequence[Answer], existing: pd.DataFrame = NONE) -> str:
     return str(error.value)
 
 
-# ---------------------------------------------------------------- scores
-
-
 @pytest.mark.parametrize("text", ["2", "2.0", "2,0", " 2 ", "2 Good", "2  good", " good ", "GOOD", "２", "٢"])
 def test_ways_to_write_a_level(text: str) -> None:
     assert read_score(text, TASK_QUALITY, "f") == 2.0
@@ -112,9 +109,6 @@ def test_a_number_is_a_value_where_labels_are_numbers_too() -> None:
     assert [read_score(text, stars, "f") for text in ("0", "1", "2", "0 1", "1 2", "3")] == [0, 1, 2, 0, 1, 2]
 
 
-# ---------------------------------------------------------------- whose answers
-
-
 def test_a_blank_answer_of_nobody_is_refused_too() -> None:
     assert "was given nothing" in refused([said(rater="someone")])
 
@@ -124,9 +118,6 @@ def test_platforms_name_their_people(rater: str) -> None:
     returned = take([said("2", "0", rater=rater)])
     assert returned.raters == {rater: {"hi"}}
     assert rows(returned)["o1", "task_quality", rater] == (2.0, "", "")
-
-
-# ---------------------------------------------------------------- twice in the same import
 
 
 def test_twice_the_same() -> None:
@@ -165,9 +156,6 @@ def test_criteria_asked_in_two_files_come_together() -> None:
     }
 
 
-# ---------------------------------------------------------------- blanks
-
-
 def test_a_task_without_any_score_is_none() -> None:
     returned = take([said(), said(task="t2", comment="cannot be read")])
     assert len(returned.facts) == 0
@@ -196,8 +184,6 @@ def test_open_is_what_was_asked_and_not_answered() -> None:
     returned = check_answers(only_quality, TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
     assert returned.open == {"hi-1": 1}
 
-
-# ---------------------------------------------------------------- after an earlier import
 
 EARLIER = facts_from(
     [
@@ -243,9 +229,6 @@ def test_a_comment_comes_later_and_none_is_lost() -> None:
     assert rows(take([said("1", "0", comment="later")], silent))["o1", "task_quality", "hi-1"] == (1.0, "", "later")
     assert rows(take([said("1", comment="other")], EARLIER)) == BEFORE
     assert rows(take([said("2")], EARLIER, replace=True))["o1", "task_quality", "hi-1"] == (2.0, "", "mine")
-
-
-# ---------------------------------------------------------------- ambiguous
 
 
 def table(*given: tuple[str, str, float | None, str], criterion: str = "task_quality") -> pd.DataFrame:

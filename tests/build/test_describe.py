@@ -116,9 +116,6 @@ def test_qualities_are_noted_or_in_the_name(make_dataset: MakeDataset) -> None:
         assert quality_of(replace(made, outputs={"o": output})).get(name, "") == quality
 
 
-# ---------------------------------------------------------------- METAL's own make-up
-
-
 def like_metal(published: dict[str, Any]) -> Dataset:
     """1,000 summaries in ten languages with METAL's numbers of good and bad ones, lengths, and aggregate classes."""
     rng = np.random.default_rng(0)

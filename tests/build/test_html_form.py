@@ -41,9 +41,6 @@ def rate_by_mouse(page: Any, quality: int, absent: int, fluency: str) -> None:
     page.locator("#c2 input").fill(fluency)
 
 
-# ---------------------------------------------------------------- rating
-
-
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, language: str) -> None:
     own = assignment(language)
@@ -179,9 +176,6 @@ def test_the_pace_says_how_long_the_rest_takes(tmp_path: Path, visit: Visiting) 
     assert page.inner_text("#pace") == "At your pace so far, about 6 min are left."
 
 
-# ---------------------------------------------------------------- keeping answers
-
-
 def test_answers_are_there_again(tmp_path: Path, visit: Visiting) -> None:
     path = form(tmp_path, assignment())
     seen = visit(path, "#task-2")
@@ -284,9 +278,6 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     assert "not yours" in load(page, json.dumps(result | {"dataset": "other"}).encode())
     assert page.inner_text("#count") == "1 of 3 rated"
     assert seen.said == []
-
-
-# ---------------------------------------------------------------- files
 
 
 def test_the_script_holds_nothing_that_old_browsers_stumble_over() -> None:

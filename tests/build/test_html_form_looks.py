@@ -89,8 +89,6 @@ def test_published_arabic_passages_are_shown_as_they_are(tmp_path: Path, visit: 
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-# ---------------------------------------------------------------- hostile and blind
-
 ATTACK = (
     "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> {{ 7 * 7 }} <!-- &amp; "
     "\u202eevil\u2066 \x00\x1b \u2028 \ud800 ]]>"

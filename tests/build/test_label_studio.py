@@ -138,9 +138,6 @@ def test_hotkeys_are_side_by_side_and_never_twice() -> None:
     assert list(hotkeys([with_levels(11), with_levels(2)])) == ["", "qw"]
 
 
-# ---------------------------------------------------------------- what comes back
-
-
 def result(name: str, kind: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"id": "k3", "type": kind, "value": value, "to_name": "output", "from_name": name}
 

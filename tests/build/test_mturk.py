@@ -121,8 +121,6 @@ def test_the_readme_counts_hits_and_names_what_is_too_long(assignments, files):
     assert "Too long for a HIT: Arabic" not in readme
 
 
-# ---------------------------------------------------------------- results
-
 ABOUT_HIT = {"HITId": "H", "AssignmentId": "A", "AssignmentStatus": "Approved", "WorkTimeInSeconds": "61"}
 
 

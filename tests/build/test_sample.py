@@ -49,8 +49,6 @@ def names(result: tuple[Histogram, list[Source]]) -> list[str]:
     return [source.source for source in result[1]]
 
 
-# ---------------------------------------------------------------- the histogram
-
 COUNTS = st.one_of(
     st.lists(st.integers(1, 60), min_size=1, max_size=80),
     st.lists(st.integers(1, 100_000), min_size=1, max_size=80),
@@ -101,8 +99,6 @@ def test_what_is_recorded() -> None:
         "near_empty": 1,
     }
 
-
-# ---------------------------------------------------------------- the draw
 
 UNEVEN = [*range(100, 160), *range(1000, 1010), 5000]  # 60 passages lie in the first of 20 bins
 
@@ -190,9 +186,6 @@ def test_ids_that_repeat() -> None:
     assert len(set(result)) == len(ids)
 
 
-# ---------------------------------------------------------------- left out
-
-
 @pytest.mark.parametrize("step", [1 << 20, 3])
 @pytest.mark.usefixtures("counted")
 def test_duplicates_and_near_empty_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
@@ -243,9 +236,6 @@ def test_a_source_that_changes_while_it_is_read(second: list[Passage]) -> None:
     versions = iter([[Passage(f"20 {row}") for row in range(10)], second])
     with pytest.raises(DataError, match="Run the command again"):
         draw("sw", lambda: iter(next(versions)), None, ALL)  # type: ignore[arg-type]
-
-
-# ---------------------------------------------------------------- many
 
 
 @pytest.mark.usefixtures("counted")

@@ -54,9 +54,6 @@ def assignments(
     return assign(make_tasks(key, outputs, sources, template), "made", rubrics, raters=1, template=template)
 
 
-# ---------------------------------------------------------------- files
-
-
 def test_there_are_five() -> None:
     assert sorted(named_files(FOLDERS, "annotate")) == OURS
     assert {name: ours(name).reference for name in OURS} == {
@@ -161,9 +158,6 @@ def test_an_unknown_template() -> None:
         ours("../criteria/task_quality")
 
 
-# ---------------------------------------------------------------- tasks
-
-
 def test_the_side_is_a_coin_of_the_key_and_the_task() -> None:
     paired = ours("summarization")
     [many] = assignments(paired, count=400)
@@ -191,9 +185,6 @@ def test_texts_by_what_they_are_called() -> None:
     assert task.texts(ours("translation")) == {"reference": "• gold\n• other", "output": "made"}
     assert task.texts(ours("summarization")) == {"first": "gold", "second": "made"}
     assert replace(task, output_first=True).texts(ours("summarization")) == {"first": "made", "second": "gold"}
-
-
-# ---------------------------------------------------------------- forms
 
 
 def whole(files: dict[str, bytes]) -> str:

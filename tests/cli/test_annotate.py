@@ -153,9 +153,6 @@ def test_an_answers_file_that_is_there_is_read_line_by_line(people: Metal) -> No
     assert result[0]["scores"]["fluency"] == "1"
 
 
-# ---------------------------------------------------------------- mistakes
-
-
 def edited(path: Path, name: str, *changes: tuple[str, str]) -> Path:
     text = path.read_text("utf-8")
     for before, after in changes:
@@ -221,9 +218,6 @@ def test_a_file_of_another_dataset(people: Metal) -> None:
     people("annotate", "export", "other", "--to", "csv", "--out", "others")
     message = people.refused("annotate", "import", "other", answers)
     assert "is none of this dataset's. Is the file of another dataset" in message
-
-
-# ---------------------------------------------------------------- the dataset folder
 
 
 def test_ratings_of_any_format_and_what_else_lies_there(people: Metal) -> None:

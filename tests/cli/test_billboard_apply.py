@@ -70,9 +70,6 @@ def by_hand(small: Commands, record: dict[str, Any]) -> dict[str, float]:
     }
 
 
-# ---------------------------------------------------------------- versions of ensembles
-
-
 def test_the_same_data_give_the_same_version_and_more_metrics_the_next(fitted: Commands) -> None:
     first = ensemble(fitted)
     base, version, _ = re.fullmatch(r"(.*)\.(\d+)(\+data\..*)", first["ensemble"]).groups()  # type: ignore[union-attr]
@@ -117,9 +114,6 @@ def test_ensembles_of_two_boards_with_one_name(fitted: Commands) -> None:
     shutil.rmtree("datasets")
     shutil.rmtree("run")
     assert "runs/: no ensembles" in fitted.refused("billboard", "apply", name, "small")
-
-
-# ---------------------------------------------------------------- what it is applied to
 
 
 def test_texts_and_runs_get_the_scores_that_the_board_gives(fitted: Commands) -> None:
@@ -251,9 +245,6 @@ def test_damaged_ensembles(fitted: Commands) -> None:
         said = fitted.refused("billboard", *arguments)
         assert said.startswith("small/board/ensembles.jsonl row 1: not an ensemble of a board")
     assert not Path("b").exists()
-
-
-# ---------------------------------------------------------------- metal billboard and its verbs
 
 
 def test_a_dataset_named_like_a_verb(small: Commands) -> None:

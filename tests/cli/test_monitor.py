@@ -53,9 +53,6 @@ def table(run: Path, name: str) -> pd.DataFrame:
     return pd.read_parquet(run / "tables" / f"{name}.parquet")
 
 
-# ---------------------------------------------------------------- what it says and writes
-
-
 def test_who_is_noisy_is_said_with_the_reason(sim: Commands, capsys: pytest.CaptureFixture[str]) -> None:
     metal("monitor", "sim", *QUICK)
     shown = capsys.readouterr().out
@@ -193,9 +190,6 @@ def test_one_person_only(commands: Commands) -> None:
     assert "noisy" not in said.replace("P(noisy)", "").replace("--exclude-noisy", "")
 
 
-# ---------------------------------------------------------------- without noisy people
-
-
 @pytest.fixture
 def judged(sim: Commands) -> Commands:
     """With a run of two baselines."""
@@ -291,9 +285,6 @@ def test_the_flag_before_the_dataset_is_told(sim: Commands, verb: str) -> None:
     said = sim.refused(verb, "--exclude-noisy", "sim")
     assert said.startswith("--exclude-noisy: model 'sim' is not known; known: class-fixed-2, ")
     assert said.endswith("; put --exclude-noisy after sim, or give it a value")
-
-
-# ---------------------------------------------------------------- judges
 
 
 def always(word: str) -> Callable[[str, Any], str]:

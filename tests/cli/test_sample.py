@@ -37,9 +37,6 @@ def passages(tmp_path: Path) -> Path:
     return folder
 
 
-# ---------------------------------------------------------------- published passages
-
-
 @pytest.fixture(scope="module")
 def sampled(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled")
@@ -112,9 +109,6 @@ def test_a_language_does_not_depend_on_the_others(sampled: Path, reference: Path
     two = (sampled.parent / "two" / "sources.jsonl").read_bytes().splitlines()
     four = (sampled / "sources.jsonl").read_bytes().splitlines()
     assert set(two) == {line for line in four if b'"language": "zh"' in line or b'"language": "yo"' in line}
-
-
-# ---------------------------------------------------------------- small ones
 
 
 def test_again_needs_force_and_gives_the_same_bytes(passages: Path, tmp_path: Path) -> None:

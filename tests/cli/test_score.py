@@ -93,9 +93,6 @@ def add_output(folder: Path, output: Output) -> None:
     update_dataset(with_parts(now, outputs=[*now.outputs.values(), output]), folder)
 
 
-# ---------------------------------------------------------------- a run folder
-
-
 def test_a_run_that_an_audit_takes(scored: Metal) -> None:
     done = scored("score", "mine", "--metric", "rouge-1,ter", "-m", "bleu(tokenize=char, smooth=none)")
     assert max(map(len, done.out.splitlines())) <= 80
@@ -193,9 +190,6 @@ def test_odd_names_of_files(scored: Metal) -> None:
     assert ratings(out, "a, {b} [red](1)/m.py:letters")["zh/1"] == 3
 
 
-# ---------------------------------------------------------------- into the dataset
-
-
 def test_into_the_dataset(scored: Metal) -> None:
     mine = scored.cwd / "mine"
     (mine / "notes.txt").write_text("stays")
@@ -263,9 +257,6 @@ def test_what_another_command_added_meanwhile_is_kept(scored: Metal) -> None:
     assert {rater.rater for rater in read_raters(out)} == {"chrf", "bleu"}
     with pytest.raises(UsageError, match="another command added bleu meanwhile; its scores were kept"):
         places[2].add(scores("bleu"))
-
-
-# ---------------------------------------------------------------- scores computed elsewhere
 
 
 def table(path: Path, rows: Sequence[tuple[str, object]]) -> Path:

@@ -52,9 +52,6 @@ def sides(names: Any) -> dict[str, int]:
     return {side: found.count(side) for side in (POSITIVE, NEGATIVE)}
 
 
-# ---------------------------------------------------------------- what people are given
-
-
 def shown(form: str, folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """(person or language, the tasks as people see them) of each file that has tasks."""
     for path in sorted(folder.iterdir()):
@@ -178,9 +175,6 @@ def test_a_dataset_that_cannot_be_asked_about(sim: Commands) -> None:
     refused = sim.refused("annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=100%+5%")
     assert "the sources of sim have no references to make them from" in refused
     assert snapshot(sim.folder) == before
-
-
-# ---------------------------------------------------------------- what comes back
 
 
 def opinion(sim: Commands) -> Callable[[str, str], Mapping[str, str]]:
@@ -324,9 +318,6 @@ def test_pairs_are_tested_too(commands: Commands, tmp_path: Path) -> None:
     answers = {POSITIVE: 6 * len(compared), NEGATIVE: 6 * len(of_source)}
     assert f"en-1 {answers[POSITIVE]} of {answers[POSITIVE]} {answers[NEGATIVE]} of {answers[NEGATIVE]}" in said
     assert "noisy" not in said
-
-
-# ---------------------------------------------------------------- answers that cannot be
 
 
 def imported(sim: Commands) -> Path:

@@ -50,8 +50,6 @@ def test_kinds_that_are_not_there(tmp_path: Path) -> None:
         read(tmp_path, only=("llms",))
 
 
-# ---------------------------------------------------------------- the list of formats
-
 SEAHORSE = """
 import pandas as pd
 from metal.data.formats import Format

@@ -144,8 +144,6 @@ def test_rows_that_cannot_be(tmp_path: Path, frame: pd.DataFrame, message: str) 
         load(write_table(frame.assign(lang="hi"), tmp_path / "t.csv"))
 
 
-# ---------------------------------------------------------------- DataFrames
-
 ASKED: dict[str, Any] = {"language": "hi", "kinds": {"gpt*": "llm"}}
 
 

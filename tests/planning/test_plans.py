@@ -123,8 +123,6 @@ def test_samples_that_are_all_alike_say_nothing() -> None:
     assert "every sample is alike" in score_plan(cell, "g", 1).reason
 
 
-# ---------------------------------------------------------------- budgets of labels
-
 # Var = (variance between items + variance within / labels an item) / items
 
 ROUNDS = 4000

@@ -146,9 +146,6 @@ def test_basse(reference: Path) -> None:
     assert rows.loc["5W1H", "says"] == "worse"
 
 
-# ---------------------------------------------------------------- gate
-
-
 def judge_run(folder: Path, data: Path, worse: float = 0.0, repeat: int = 1, **about: object) -> Path:
     """The run folder of a judge on the dataset, as `metal judge` writes it."""
     from metal.data.files import write_jsonl
@@ -275,9 +272,6 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
     table(answers(name="A9")).save("anchors", force=True)
     with pytest.raises(UsageError, match="the anchors anchors changed since the gate was declared"):
         metal.gate("gate.toml", same)
-
-
-# ---------------------------------------------------------------- watch
 
 
 def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:

@@ -43,9 +43,6 @@ def read(frame: pd.DataFrame) -> metal.Dataset:
     return metal.read(frame, ranges={"*": "0-100"})
 
 
-# ---------------------------------------------------------------- how many
-
-
 def test_sizes_by_hand() -> None:
     """sd .2, rho .8, a label 1 USD, the judge .01 a source: label sqrt(.01 x .36 / .64) = .075 of the sources.
 
@@ -126,9 +123,6 @@ def test_what_cannot_be_planned_says_why() -> None:
             metal.design_labels(read(rated()), **options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no human raters"):
         metal.design_labels(read(rated(labelled=0)))
-
-
-# ---------------------------------------------------------------- which
 
 
 @pytest.fixture
