@@ -63,14 +63,11 @@ def refused(answers: Sequence[Answer], existing: pd.DataFrame = NONE) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("text", ["2", "2.0", "2,0", " 2 ", "2 Good", "2  good", " good ", "GOOD", "２", "٢"])
-def test_ways_to_write_a_level(text: str) -> None:
-    assert read_score(text, TASK_QUALITY, "f") == 2.0
-
-
-@pytest.mark.parametrize("text", ["", "  ", "\n\t"])
-def test_blank_is_no_score(text: str) -> None:
-    assert read_score(text, TASK_QUALITY, "f") is None
+def test_ways_to_write_a_level() -> None:
+    for text in ("2", "2.0", "2,0", " 2 ", "2 Good", "2  good", " good ", "GOOD", "２", "٢"):
+        assert read_score(text, TASK_QUALITY, "f") == 2.0
+    for text in ("", "  ", "\n\t"):
+        assert read_score(text, TASK_QUALITY, "f") is None
 
 
 @pytest.mark.parametrize(
@@ -250,19 +247,18 @@ def test_three_people_three_labels() -> None:
     assert listed(ratings) == [["hi", "o1", "task_quality", "a: 0 Bad; b: 2 Good; c: 1 Medium", "a: why; c: x"]]
 
 
-@pytest.mark.parametrize("scores", [(0, 1), (0, 1, 1), (0, 1, None), (0, 1, 2, 2), (2, 2, 2)])
-def test_whoever_agrees_with_somebody(scores: tuple[float | None, ...]) -> None:
-    assert listed(table(*(("o1", f"r{n}", score, "") for n, score in enumerate(scores)))) == []
+ALL_DIFFERENT = ["r0: 0 Bad; r1: 1 Medium; r2: 2 Good"]
 
 
-def test_a_fourth_who_said_nothing_does_not_count() -> None:
-    ratings = table(*(("o1", f"r{n}", score, "") for n, score in enumerate((0, 1, 2, None))))
-    assert [row[3] for row in listed(ratings)] == ["r0: 0 Bad; r1: 1 Medium; r2: 2 Good"]
-
-
-def test_two_levels_are_never_ambiguous() -> None:
-    ratings = table(("o1", "a", 0, ""), ("o1", "b", 1, ""), ("o1", "c", 0, ""), criterion="hallucinations")
-    assert listed(ratings) == []
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [
+        *((scores, []) for scores in ((0, 1), (0, 1, 1), (0, 1, None), (0, 1, 2, 2), (2, 2, 2))),
+        ((0, 1, 2, None), ALL_DIFFERENT),  # a fourth who said nothing does not count
+    ],
+)
+def test_whoever_agrees_with_somebody(scores: tuple[float | None, ...], labels: list[str]) -> None:
+    assert [row[3] for row in listed(table(*(("o1", f"r{n}", score, "") for n, score in enumerate(scores))))] == labels
 
 
 def test_scales_without_levels_are_left_out() -> None:
@@ -312,11 +308,8 @@ def test_words_are_those_that_people_saw() -> None:
         answer_of({"better": "worse"}, output_first=True)
 
 
-def test_blanks_and_other_criteria_stay() -> None:
+def test_blanks_other_criteria_and_answers_to_other_tasks_stay() -> None:
     assert answer_of({"better": " ", "length": "12"}, output_first=True) == {"better": " ", "length": "12"}
-
-
-def test_answers_to_other_tasks_stay() -> None:
     [result] = turned([answer(better="7")], {"another": Pair(True, {"better": BETTER})})
     assert result.scores == {"better": "7"}
 

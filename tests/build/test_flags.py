@@ -211,12 +211,20 @@ def small(*more: tuple[str, str]) -> LanguageProfiles:
     return LanguageProfiles([("en", ENGLISH * 20), *passages.items(), *more])
 
 
-def test_one_passage_is_enough() -> None:
-    profiles = small()
-    assert profiles.another(ENGLISH, "hi") == "en"
-    assert profiles.another(ENGLISH, "sw") == "en"
-    assert profiles.another(SWAHILI, "sw") == ""
-    assert profiles.another(SWAHILI, "en") == "sw"
+@pytest.mark.parametrize(
+    ("text", "language", "of_a_passage", "of_none"),
+    [
+        (ENGLISH, "hi", "en", "?"),
+        (ENGLISH, "sw", "en", ""),
+        (SWAHILI, "sw", "", ""),
+        (SWAHILI, "en", "sw", ""),
+        (HINDI, "hi", "", ""),  # vowel signs belong to their letters
+        (HINDI, "sw", "hi", "?"),
+        (HINDI, "en", "hi", "?"),
+    ],
+)
+def test_one_passage_is_enough_and_of_a_script_none(text: str, language: str, of_a_passage: str, of_none: str) -> None:
+    assert (small().another(text, language), NO_PROFILES.another(text, language)) == (of_a_passage, of_none)
 
 
 def test_latin_names_and_digits_in_chinese() -> None:
@@ -229,22 +237,10 @@ def test_latin_names_and_digits_in_chinese() -> None:
         assert profiles.another(text, "zh") == ""
 
 
-def test_vowel_signs_belong_to_their_letters() -> None:
-    assert small().another(HINDI, "hi") == ""
-    assert small().another(HINDI, "sw") == "hi"
-    assert LanguageProfiles([]).another(HINDI, "hi") == ""
-
-
 @pytest.mark.parametrize("text", ["", "   ", "12, 34.", "Yes.", "2021 2022 " * 50, "🌧️" * 40])
 def test_of_short_texts_and_of_texts_without_words_nothing_is_said(text: str) -> None:
     assert len(list(letter_groups(text))) < LEAST
     assert small().another(text, "sw") == ""
-
-
-def test_a_script_by_itself_says_enough() -> None:
-    assert LanguageProfiles([]).another(ENGLISH, "hi") == "?"
-    assert LanguageProfiles([]).another(HINDI, "en") == "?"
-    assert LanguageProfiles([]).another(SWAHILI, "en") == ""
 
 
 def test_a_language_is_written_as_its_passages_are() -> None:

@@ -77,6 +77,7 @@ def test_a_format_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_text("item|rater|score\ni|A1|1\ni|A2|0\n")
     assert formats.read("seahorse", str(path), {}).assemble(path).languages == ("hi",)
     assert formats.read("seahorse", path, {"language": "sw"}).assemble(path).languages == ("sw",)
+    assert formats.read("seahorse", path, {"name": "mine"}).card.name == "mine"
     with pytest.raises(MetalError, match="format seahorse does not use the option for shift; leave it out"):
         formats.read("seahorse", path, {"shift": 1})
 
@@ -97,3 +98,5 @@ def test_a_format_whose_entry_point_is_gone(tmp_path: Path, monkeypatch: pytest.
     assert len(read(tmp_path).facts) == 5
     with pytest.raises(MetalError, match="format 'thumb' is not known"):
         formats.read("thumb", tmp_path, {})
+    with pytest.raises(MetalError, match="'parikshaa' is not known; did you mean 'pariksha'"):
+        formats.read("parikshaa", tmp_path, {})

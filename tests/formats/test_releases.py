@@ -272,13 +272,6 @@ def test_a_folder_that_is_something_else(tmp_path: Path, name: str) -> None:
         load(name, tmp_path)
 
 
-def test_options_a_format_does_not_use_are_refused(tmp_path: Path) -> None:
-    path = alttest(tmp_path, "x", {"w": {"i": 1, "j": 2}}, {})
-    with pytest.raises(MetalError, match="alttest does not use the option for shift"):
-        load("alttest", path, shift=-1)
-    assert formats.read("alttest", path, {"name": "mine"}).card.name == "mine"
-
-
 def test_half_a_surrogate_pair_becomes_a_replacement_character(tmp_path: Path) -> None:
     entry = json.dumps({"key": metal_entry()}).replace('"fine"', '"\\ud800 fine \\ud83d\\ude00"')
     (tmp_path / "metal.json").write_text(entry)
@@ -286,11 +279,6 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(tmp_path: Path) -
     comments = dataset.ratings.loc[dataset.ratings["rater"] == "gpt-4/simple", "comment"]
     assert set(comments) == {"\ufffd fine \U0001f600"}
     save_dataset(dataset, tmp_path / "out")
-
-
-def test_unknown_format(tmp_path: Path) -> None:
-    with pytest.raises(MetalError, match=r"'parikshaa' is not known; did you mean 'pariksha'"):
-        load("parikshaa", tmp_path)
 
 
 @pytest.mark.reference

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -196,26 +197,18 @@ def test_people_who_rated_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("name", "values"),
     [
-        {"width": 0},
-        {"width": 1},
-        {"width": -0.1},
-        {"width": float("nan")},
-        {"power": 0},
-        {"power": 1},
-        {"power": float("nan")},
-        {"rounds": 10},
-        {"by": "week"},
-        {"raters": (0,)},
-        {"margin": 2},
-        {"people_floor": -0.1},
-        {"seed": -1},
+        ("width", (0, 1, -0.1, float("nan"))),
+        ("power", (0, 1, float("nan"))),
+        *[("rounds", (10,)), ("by", ("week",)), ("raters", ((0,),)), ("margin", (2,))],
+        *[("people_floor", (-0.1,)), ("seed", (-1,))],
     ],
 )
-def test_impossible_settings_have_their_line(wrong: dict[str, object]) -> None:
-    with pytest.raises(UsageError):
-        DesignSettings(**wrong)  # type: ignore[arg-type]
+def test_impossible_settings_have_their_line(name: str, values: tuple[Any, ...]) -> None:
+    for value in values:
+        with pytest.raises(UsageError):
+            DesignSettings(**{name: value})
 
 
 def test_by_hand() -> None:
