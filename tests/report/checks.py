@@ -10,6 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+import metal
+
 Visiting = Callable[..., Any]
 LOOKS = ((390, "dark"), (1280, "light"))
 HOSTILE = (
@@ -94,6 +98,19 @@ ALIKE = """
 def check_page(visit: Visiting, page: Path, *sections: str) -> None:
     """Quiet, with these sections, and accessible."""
     check_accessible(visit, page, check_quiet(visit, page, *sections))
+
+
+def check_saved(visit: Visiting, result: Any, folder: Path | str, *sections: str) -> str:
+    """Saved, it opens again with the same tables; on its page, with these sections, names are text. The page's HTML."""
+    folder = result.save(folder)
+    opened = metal.open_run(folder).tables
+    assert opened.keys() == result.tables.keys()
+    for name, table in result.tables.items():
+        pd.testing.assert_frame_equal(opened[name], table, check_exact=True)
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    check_names_are_text(html)
+    check_page(visit, folder.resolve() / "report.html", *sections)
+    return html
 
 
 def check_accessible(visit: Visiting, page: Path, both: list[Any] | None = None) -> None:

@@ -15,7 +15,7 @@ from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
 from metal.show.correct.answer import headline
 from metal.show.correct.page import answer
-from tests.report.checks import Visiting, check_names_are_text, check_page, check_quiet
+from tests.report.checks import Visiting, check_quiet, check_saved
 
 
 def scores(hostile: str = "") -> pd.DataFrame:
@@ -70,10 +70,7 @@ def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> Non
     assert table.loc[["g1", "g2<b>"], ["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [[2, 2, 2], [1, 1, 1]]
     assert any("nobody said" in warning for warning in made.warnings)
     assert not metal.correct(read(scores()), labelled="random").warnings
-    folder = made.save(tmp_path / "run")
-    assert metal.open_run(folder).tables["corrected"].equals(made.tables["corrected"])
-    check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
-    check_page(visit, folder / "report.html", "overview", "differences", "methods")
+    check_saved(visit, made, tmp_path / "run", "overview", "differences", "methods")
 
 
 def test_what_cannot_be_corrected_says_why() -> None:

@@ -20,7 +20,7 @@ from metal.errors import DataError, UnknownName, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
 from metal.show.drift.page import answer
-from tests.report.checks import Visiting, check_names_are_text, check_page
+from tests.report.checks import Visiting, check_saved
 
 LANGUAGES = ("en", "hi", "ta")
 OUTPUTS = 150
@@ -69,12 +69,8 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15
     assert row["flips"] == pytest.approx(-row["difference"])  # who is right no more says something else
     assert "floor: the judge was asked once before" in row["undefined"]
-    folder = result.save(tmp_path / "run")
-    assert metal.open_run(folder).tables["drift"].equals(result.tables["drift"])
-    html = (folder / "report.html").read_text(encoding="utf-8")
+    html = check_saved(visit, result, tmp_path / "run", "overview", "figures", "identity", "methods")
     assert "is worse than before in Hindi on overall: agreement with people" in html
-    check_names_are_text(html)
-    check_page(visit, folder / "report.html", "overview", "figures", "identity", "methods")
 
 
 def test_in_a_test_of_yours() -> None:

@@ -19,7 +19,7 @@ from metal.show.labels.answer import headline
 from metal.show.labels.page import answer
 from metal.stats.significance import t_quantile
 from tests import DEMO
-from tests.report.checks import Visiting, check_names_are_text, check_page
+from tests.report.checks import Visiting, check_saved
 
 
 def rated(
@@ -72,11 +72,7 @@ def test_the_plan_holds(tmp_path: Path, visit: Visiting) -> None:
     assert row["pays"]
     assert 20 <= row["labels"] < 0.6 * row["labels_alone"]
     assert row["half_width"] <= 0.04
-    folder = made.save(tmp_path / "run")
-    assert "labels beside" in (folder / "report.html").read_text(encoding="utf-8")
-    assert metal.open_run(folder).tables["labels"].equals(made.tables["labels"])
-    check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
-    check_page(visit, folder / "report.html", "overview", "methods")
+    assert "labels beside" in check_saved(visit, made, tmp_path / "run", "overview", "methods")
 
 
 def test_a_judge_that_does_not_pay() -> None:

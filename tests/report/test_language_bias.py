@@ -15,7 +15,7 @@ import metal
 from metal.cli import metal as command_line
 from metal.errors import UsageError
 from metal.show.pages import headline
-from tests.report.checks import Visiting, check_names_are_text, check_page
+from tests.report.checks import Visiting, check_saved
 
 
 def parallel(lean: int, hostile: str = "") -> metal.Dataset:
@@ -38,14 +38,10 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     assert table.loc["eu", "lean"] == pytest.approx(2 / 3, abs=0.15)  # 4 on, some cut at 5
     assert table.loc["eu", "flips"] > 0.7
     assert "metal.judge(repeat=2)" in table.loc["eu", "undefined"]
-    folder = found.save(tmp_path / "run")
-    assert metal.open_run(folder).tables["language_bias"].equals(found.tables["language_bias"])
-    html = (folder / "report.html").read_text(encoding="utf-8")
+    html = check_saved(visit, found, tmp_path / "run", "overview", "figures", "methods")
     assert "most lenient in Basque (+0." in html
     assert "At a glance" in html
     assert re.search(r'class="[^"]*q2"', html)  # 0.67 of 4
-    check_names_are_text(html)
-    check_page(visit, folder / "report.html", "overview", "figures", "methods")
 
 
 def test_lenient_is_towards_the_better_end() -> None:

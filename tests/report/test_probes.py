@@ -22,7 +22,7 @@ from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
 from metal.show.pages import screen
 from metal.show.probe.page import answer
 from metal.show.view import TableView
-from tests.report.checks import Visiting, check_names_are_text, check_page
+from tests.report.checks import Visiting, check_names_are_text, check_saved
 
 TEXTS = {
     "en": "The minister of health met {} people in the town of Kisumu on day {} and promised new clinics soon.",
@@ -75,11 +75,8 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert line in list(report.remarks())
     [first] = [part for part in screen(report) if isinstance(part, TableView)]
     assert (len(first.rows), first.notes[0]) == (8, "The first 8 of 9 rows; -v shows all.")
-    folder = report.save("runs/report")
-    pd.testing.assert_frame_equal(metal.open_run(folder).tables["probes"], table)
-    html = (folder / "report.html").read_text(encoding="utf-8")
+    html = check_saved(visit, report, "runs/report", "overview", "figures", "methods")
     assert "fake:blind?language=yo is blind in Yoruba, to " in html
-    check_page(visit, tmp_path / folder / "report.html", "overview", "figures", "methods")
 
 
 def test_the_battery_by_language() -> None:

@@ -16,7 +16,7 @@ from metal.errors import UnknownName, UsageError
 from metal.selecting.selecting import SelectSettings, confidence_of
 from metal.show.select.page import answer
 from metal.stats.bootstrap import SourceBootstrap
-from tests.report.checks import Visiting, check_names_are_text, check_page
+from tests.report.checks import Visiting, check_saved
 
 WORDS = {"levels": {"*": "1=first,2=second"}, "measures": "nominal"}
 
@@ -81,11 +81,8 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(encoding="utf-8")
     strict = too_strict.tables["selection"]
     assert strict["undefined"].str.contains("60 sources with an answer and its confidence, 299 needed").all()
-    folder = made.save(tmp_path / "run")
-    assert metal.open_run(folder).tables["selection"].equals(made.tables["selection"])
-    check_names_are_text((folder / "report.html").read_text(encoding="utf-8"))
-    check_page(visit, folder / "report.html", "overview", "calibration", "methods")
-    phone = visit(folder / "report.html", viewport={"width": 390, "height": 844}).page
+    check_saved(visit, made, tmp_path / "run", "overview", "calibration", "methods")
+    phone = visit(tmp_path / "run/report.html", viewport={"width": 390, "height": 844}).page
     cells = phone.locator("#overview td").all()
     named = [cell.evaluate("cell => getComputedStyle(cell, '::before').content") for cell in cells]
     assert named == [f'"{language}"' for language in ("English", "Hindi")]  # above each value, whose columns are gone
