@@ -4,7 +4,6 @@ report.html.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -315,16 +314,6 @@ class AuditRun(Run):
         """What a judge is made of; its own name stands for a model that was not recorded."""
         about = self.raters[judge].about
         return name(about.get("model") or judge), name(about.get("prompt") or "")
-
-    def shown_as(self, judge: str) -> tuple[str, str]:
-        """Model and prompt for a table, with the judge's own name where they do not tell it from another."""
-        model, prompt = self.model_and_prompt(judge)
-        alone = self._models_and_prompts[model, prompt] == 1
-        return (model if alone else f"{model} ({name(judge)})"), prompt
-
-    @cached_property
-    def _models_and_prompts(self) -> Counter[tuple[str, str]]:
-        return Counter(self.model_and_prompt(judge) for judge in self.judge_names)
 
 
 def _disagreements(path: Path) -> pa.Table:

@@ -114,7 +114,7 @@ class MonitorRun(Run):
         habits: dict[str, list[str]] = {}
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:
-                where = f"{self.short(row['criterion'])}, {row['language']}"
+                where = self.where(row["criterion"], row["language"])
                 habits.setdefault(row["rater"], []).append(f"{where}: {row['stands_out']}")
         return habits
 

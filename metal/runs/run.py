@@ -293,11 +293,6 @@ def spoken(language: str) -> str:
     return "all languages" if language == ALL_LANGUAGES else language_name(language)
 
 
-def code(language: str) -> str:
-    """A language's code for the head of a column."""
-    return "all" if language == ALL_LANGUAGES else language
-
-
 def write_page(html: str, folder: Path) -> Path:
     """report.html in the folder; one that is there is replaced only when the new one is whole."""
     path = folder / "report.html"

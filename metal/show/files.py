@@ -172,7 +172,7 @@ def _part(table: TableView, rows: list[tuple[Cell, ...]], part: str, *, notes: b
             lines.append(" & ".join(below) + r" \\[1pt]")
     lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
     if notes:
-        lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.notes]
+        lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.remarks]
     return [*lines, r"\end{table}"]
 
 

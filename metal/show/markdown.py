@@ -43,7 +43,7 @@ def _table(part: TableView) -> str:
     rows = [[_cell(cell.text, cell.below, cell.mark) for cell in row] for row in part.rows]
     lines = [[_text(column) for column in part.columns], ["---"] * len(part.columns), *rows]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n\n".join([f"**{_text(part.title)}**", drawn, *map(_text, part.notes)])
+    return "\n\n".join([f"**{_text(part.title)}**", drawn, *map(_text, part.remarks)])
 
 
 def _cell(text: str, below: str, mark: str) -> str:

@@ -13,13 +13,15 @@ from importlib import import_module
 from itertools import accumulate, islice
 from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from metal.data.escaping import csv_text, environment, policy, source
 from metal.data.text import END_ISOLATE, ISOLATE, count, name, printable_sentence
 from metal.runs.run import Run
 from metal.show import svg
+from metal.show.commands import in_commands, of_run
 from metal.show.parts import closing, to_go_on
 from metal.show.view import Chart, Paragraph, Screen, Section, TableView
 
@@ -110,9 +112,11 @@ def templates() -> Environment:
     return page_environment
 
 
-def _code(words: str) -> Markup:
-    """Words as HTML: what stands between backticks as code, and `_unbroken`."""
-    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(_unbroken(words))))  # noqa: S704
+@pass_context
+def _code(context: Context, words: str) -> Markup:
+    """Words as HTML, parameters as their flags: what stands between backticks as code, and `_unbroken`."""
+    typed = in_commands(words, of_run(context["run"]))
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(_unbroken(typed))))  # noqa: S704
 
 
 def _unbroken(words: str) -> Markup:
@@ -264,7 +268,8 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
         return
     every = (part for part in _screen(run, by) if isinstance(part, TableView))
     for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
-        cut = table.strong_first(MOST_ROWS).first(MOST_ROWS, rest="-v shows all")
+        rest = f"-v shows {'more' if table.cut else 'all'}"
+        cut = table.strong_first(MOST_ROWS).first(MOST_ROWS, rest=rest)
         yield table if table.turns else replace(cut, brief=True)
     yield Paragraph("")
     yield from to_go_on(run, list(_module(run, "answer").cards(run)))

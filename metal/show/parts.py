@@ -14,7 +14,7 @@ from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, known, listed, name, percent, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
-from metal.runs.run import RankingRun, Run, code, spoken
+from metal.runs.run import RankingRun, Run, spoken
 from metal.show.view import Cell, Paragraph, Remark, Rows, TableView
 
 MOST_COLUMNS = 40  # of a map
@@ -32,8 +32,7 @@ def undefined(run: AuditRun, table: str, rows: Iterable[Row], only: Collection[s
     for row in rows:
         for column, reason in parts(row["undefined"]):
             if title := title_of(columns, column):
-                criterion = f" {run.criteria[row['criterion']].short}" if "criterion" in row else ""
-                where = f"{language_name(row['language'])}{criterion}"
+                where = case_of(run, row) if "criterion" in row else language_name(row["language"])
                 judge = f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
                 cells.setdefault((title, reason), []).append(where + judge)
     return tuple(f"{UNDEFINED} {title}: {reason} ({places(where)})" for (title, reason), where in cells.items())
@@ -134,7 +133,7 @@ def exclusions_table(run: Run) -> TableView | None:
         by_rater.setdefault(str(row["rater"]), []).append(row)
     rows = []
     for rater, left_out in by_rater.items():
-        cells = (f"{run.short(row['criterion'])} {name(row['language'])} {count(row['ratings'])}" for row in left_out)
+        cells = (f"{case_of(run, row)} {count(row['ratings'])}" for row in left_out)
         total = count(sum(row["ratings"] for row in left_out))
         rows.append((name(rater), Cell(total, ", ".join(cells)), str(left_out[-1]["why"])))
     return TableView.of(run, "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows)
@@ -190,7 +189,7 @@ class Heat:
             rows = self.run.records(source, criterion=criterion)
             key = "languages" if criterion == self.run.main else f"languages_{place + 1}"
             title = f"{self.words} by language: {self.run.criterion(criterion)}"
-            maps.append(self.view(source, key, title, rows, "language", code, order, least))
+            maps.append(self.view(source, key, title, rows, "language", spoken, order, least))
         return [view for view in maps if view]
 
     def by_criterion(self, source: str) -> TableView | None:

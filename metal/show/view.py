@@ -37,8 +37,8 @@ class TableView:
 
     source: the run's table it comes from, offered as CSV. signature: of that table.
     notes: what to know, one line each, with the reasons for undefined figures. turns: rows and columns may change
-    places where it would not fit. brief: a terminal shows only the columns that fit beside each other. total: rows
-    there are, where the first note says that not all are shown.
+    places where it would not fit. brief: a terminal shows only the columns that fit beside each other. cut: where not
+    all rows are shown, how many, and where the rest is; total: how many there are then.
     """
 
     name: str
@@ -51,7 +51,13 @@ class TableView:
     notes: tuple[str, ...] = ()
     turns: bool = False
     brief: bool = False
+    cut: str = ""
     total: int = 0
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What stands below the table, a line each."""
+        return (self.cut, *self.notes) if self.cut else self.notes
 
     @classmethod
     def of(
@@ -104,9 +110,7 @@ class TableView:
         total = max(total, self.total, len(self.rows))
         if total <= most or (self.total and len(self.rows) <= most):
             return self
-        notes = self.notes[1:] if self.total and self.notes[0].endswith(f"{rest}.") else self.notes
-        cut = f"The first {most} of {total:,} rows; {rest}."
-        return replace(self, rows=self.rows[:most], notes=(cut, *notes), total=total)
+        return replace(self, rows=self.rows[:most], cut=f"The first {most} of {total:,} rows; {rest}.", total=total)
 
     def strong_first(self, most: int) -> Self:
         """Where there are more rows than `most`, those first that have something strong, as the headline names them."""

@@ -63,7 +63,7 @@ def test_who_is_noisy_is_said_with_the_reason(sim: Commands, capsys: pytest.Capt
     assert re.search(r"sw-1 18 of 18 0 of 12 0\.0\d >0\.999 noisy native \[", said)
     assert "sw-1 is noisy: negative questions on task_quality (Swahili): 0 of 6 right, P above 0.999; negative" in said
     assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
-    assert "--exclude-noisy would drop 144 ratings; nothing is removed from the dataset." in said
+    assert "Without noisy people 144 ratings would be dropped; nothing is removed from the dataset." in said
     assert "|tests:" in shown
 
 

@@ -200,6 +200,12 @@ def test_print_leaves_out_what_cannot_be_used_on_paper(demo_run: Path, visit: Vi
     assert not page.locator("button.csv").first.is_visible()
     assert page.locator("#table-judges .sign code").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    for width, tables in ((717, "table:not(.wide)"), (985, "table.wide")):  # of an upright page, and of one on its side
+        page.set_viewport_size({"width": width, "height": 1000})
+        ends = f"[...document.querySelectorAll('{tables}')].map((table) => table.getBoundingClientRect().right)"
+        drawn = [end for end in page.evaluate(ends) if end]
+        assert len(drawn) > 1
+        assert max(drawn) <= width
 
 
 def test_every_chart_has_words_and_numbers(demo_run: Path, visit: Visiting) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from metal.auditing.verdict import AS_GOOD, UNDECIDED, VERDICTS
+from metal.data.languages import language_name
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import MissingExtra, UsageError
 from metal.runs.audit_run import AuditRun
@@ -164,9 +165,9 @@ def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
 def with_verdicts(run: AuditRun, verdicts: list[tuple[str, str, str]]) -> AuditRun:
     """The run with these verdicts (judge, language, verdict) on Task quality, and no others."""
     table = pd.DataFrame(verdicts, columns=["judge", "language", "verdict"])
-    table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="", items=60, items_needed=math.nan)
+    table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="", items=60, sources=60)
     table = table.assign(
-        **dict.fromkeys(("share_kept", "share_kept_low", "share_kept_high", "above_constant"), math.nan)
+        **dict.fromkeys(("share_kept", "share_kept_low", "share_kept_high", "above_constant", "items_needed"), math.nan)
     )
     people = (
         run.rows("people", criterion="task_quality").iloc[[0] * len(table)].assign(language=list(table["language"]))
@@ -210,8 +211,8 @@ def test_many_verdicts_continue_below(demo_run: Path) -> None:
     assert len(boxes) == len(places) == 60 * 30  # none on top of another
     edges = [float(box[1].attrib["x"]) + float(box[1].attrib["width"]) for box in boxes]
     assert max(edges) <= svg.WIDTH
-    heads = Counter(title.tail for title in tree.iter(f"{SVG}title"))
-    assert all(heads[code] == 1 for code in languages)
+    heads = Counter(title.text for title in tree.iter(f"{SVG}title"))
+    assert all(heads[language_name(code)] == 1 for code in languages)
     assert chart.alt.endswith("and 24 more judges.")
 
 

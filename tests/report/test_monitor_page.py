@@ -68,7 +68,7 @@ def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
     lines = facts(read)
     assert lines["Looked at"] == "4 people who rated, 4 of whom were asked test questions."
     assert "<script>window.pwned" in lines["Noisy"]  # escaped where it is written
-    assert "--exclude-noisy drops 120 ratings of 1 person" in lines["Without them"]
+    assert "120 ratings of 1 person would be dropped" in lines["Without them"]
     anchors = [section.anchor for section in sections(read)]
     assert anchors == ["tests", "questions", "beside", "agreement", "exclusions", "design", "history"]
     assert {"examined", "workers", "questions", "behaviour", "agreement", "exclusions", "rounds"} <= {
@@ -104,7 +104,7 @@ def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> N
     assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
     assert "Noisy" not in lines
     assert "Without them" not in lines
-    assert "Hide questions with metal annotate export --test-questions" in lines["Not to be concluded"]
+    assert "Hide questions with `metal annotate export --test-questions" in lines["Not to be concluded"]
     assert [section.anchor for section in sections(read)] == ["beside", "agreement", "design", "history"]
     assert (tmp_path / "run/report.html").is_file()
 

@@ -85,7 +85,7 @@ def test_every_table_and_chart_has_its_figures(run: LeaderboardRun) -> None:
     assert [cell.text for cell in first[:4]] == ["1", "good", "1", "0.894"]
     assert first[3].below.startswith("[0.")
     assert first[4].below.startswith("at most ")
-    assert views["map_languages"].columns == ("", "all", "ar", "en", "hi")
+    assert views["map_languages"].columns == ("", "all languages", "Arabic", "English", "Hindi")
     assert views["map_criteria"].columns == ("", "overall", "quality", "errors")
     assert views["beside"].columns == ("generator", "people", "m1")
     assert "Not asked for all criteria, and so only in the CSV: j1." in views["beside"].notes

@@ -74,7 +74,7 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     line = VerdictLine("fake:blind?language=yo", "yo", "task_quality", row["line"], DISQUALIFIES)
     assert line in list(report.remarks())
     [first] = [part for part in screen(report) if isinstance(part, TableView)]
-    assert (len(first.rows), first.notes[0]) == (8, "The first 8 of 9 rows; -v shows all.")
+    assert (len(first.rows), first.cut) == (8, "The first 8 of 9 rows; -v shows all.")
     html = check_saved(visit, report, "runs/report", "overview", "figures", "methods")
     assert "fake:blind?language=yo is blind in Yoruba, to " in html
 

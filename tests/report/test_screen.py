@@ -196,7 +196,7 @@ def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: P
     lines = [*done.err.splitlines(), *done.out.splitlines()]
     assert len(lines) <= 25
     assert max(map(len, lines[3:])) <= 80
-    assert lines[3].startswith("gpt-4-32k is nowhere shown to be as good as a person")
+    assert lines[3].startswith("gpt-4-32k/detailed is nowhere shown to be as good as a person")
     assert re.search(r"^Malayalam +Informative, 20% +Informative, 34% +Uninformative, 10%$", done.out, re.MULTILINE)
     below = lines[lines.index("", 6) + 1 :]
     starts = [line.partition(":")[0] for line in below if not line.startswith(" ")]

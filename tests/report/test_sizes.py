@@ -120,10 +120,8 @@ def test_the_largest_tables_are_cut_first() -> None:
     made = [TableView.of(None, "people", "", ("a", "b"), [("1", "2")] * rows) for rows in (3, 40, 100)]
     cut = cut_to_cells(made, 66)  # 6 cells, and 30 for each of the others
     assert [len(table.rows) for table in cut] == [3, 15, 15]
-    assert [table.notes for table in cut[1:]] == [
-        (f"The first 15 of {rows} rows; the CSV has all.",) for rows in (40, 100)
-    ]
-    assert cut[2].first(5).notes == ("The first 5 of 100 rows; the CSV has all.",)
+    assert [table.cut for table in cut[1:]] == [f"The first 15 of {rows} rows; the CSV has all." for rows in (40, 100)]
+    assert cut[2].first(5).cut == "The first 5 of 100 rows; the CSV has all."
     assert cut_to_cells(made, 286) == made
 
 

@@ -16,6 +16,7 @@ import pytest
 import metal
 from metal.api.options import options_of
 from metal.auditing import judging
+from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE
 from metal.data import text
 from metal.data.dataset import Card, Dataset
@@ -120,9 +121,8 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
         assert row[place].below.startswith(text.interval(record["kappa_low"], record["kappa_high"]))
     by_row = {(row[0].text, row[1].text): row for row in f1_table(run).rows}
     for record in run.records("judges"):
-        cell = by_row[run.criteria[record["criterion"]].short, record["judge"]][
-            3 + run.languages.index(record["language"])
-        ]
+        by_language = by_row[run.criterion(record["criterion"]), record["judge"]]
+        cell = by_language[2 + run.languages.index(record["language"])]
         assert cell.text == text.figure(record["weighted_f1"])
     for row, record in zip(ceilings_table(run).rows, run.records("people"), strict=True):
         assert row[5].text == text.figure(record["leave_one_out_f1"])
@@ -165,8 +165,8 @@ def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_o
     ones = [1] * 40
     run = report_on(make_dataset({"en": {"A1": ones, "A2": ones, "j": ones}}))
     assert agreement_table(run).rows[0][1].text == "– / 1.00"
-    assert agreement_table(run).notes == ("– Fleiss' kappa: one class (English TQ)",)
-    assert "– kappa: one class on both sides (English TQ)" in figures_table(run).notes
+    assert agreement_table(run).notes == ("– Fleiss' kappa: one class (task_quality in English)",)
+    assert "– kappa: one class on both sides (task_quality in English)" in figures_table(run).notes
 
 
 def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
@@ -187,7 +187,53 @@ def test_the_matrix_holds_every_verdict(run: AuditRun) -> None:
     first = constant.cells[0][0]
     assert first is not None
     assert first.reason.startswith("constant, task_quality, English: uninformative. It gave one answer only.")
-    assert (first.figure, first.bar) == ("keeps 0% · 60 items", (8.0, 8.0, 8.0))  # a constant stands at the left end
+    assert (first.figure, first.bar) == (
+        "keeps 0% · 60 items",
+        ("M6.0 6H6.0", "M6.0 0v12"),
+    )  # a constant stands at the left end
+
+
+@pytest.mark.parametrize(
+    ("lacks", "words"),
+    [
+        ({"items_needed": 120.4}, "60 items · about 120 needed"),
+        ({"reason": f"fewer than two classes with 5 items: {NOTHING}"}, f"60 items · {NOTHING}"),
+        ({"items": 0}, "0 items · none rated by both"),
+        ({"items": 12}, "12 items · too few"),
+        ({"sources": 7}, "60 items · too few sources"),
+        ({"above_constant": float("nan")}, "60 items · people may disagree"),
+        ({}, "60 items · too uncertain"),
+    ],
+)
+def test_an_undecided_cell_says_what_is_missing(lacks: dict[str, Any], words: str, run: AuditRun) -> None:
+    enough = {"items": 60, "sources": 60, "items_needed": float("nan"), "above_constant": 0.1, "reason": "open"}
+    table = run.tables["verdicts"].iloc[:1].assign(**{"verdict": UNDECIDED, **enough, **lacks})
+    first = by_judge(replace(run, tables={**run.tables, "verdicts": table}))[0].cells[0][0]
+    assert first is not None
+    assert first.figure == words
+
+
+@pytest.mark.parametrize(
+    ("share", "interval", "mark"),
+    [
+        ((0.2, 0.5, 1.0), "M20.0 6H76.0", "M41.0 0v12"),
+        ((0.5, 0.9, float("nan")), "M41.0 6H100.0", "M69.0 0v12"),  # no upper end
+        ((1.5, 1.9, 2.4), "M100.0 6H100.0", "M96 1l4 5l-4 5"),
+    ],
+)
+def test_a_share_beyond_the_line_is_an_arrow(share: tuple[float, ...], interval: str, mark: str, run: AuditRun) -> None:
+    ends = dict(zip(("share_kept_low", "share_kept", "share_kept_high"), share, strict=True))
+    table = run.tables["verdicts"].iloc[:1].assign(**ends)
+    first = by_judge(replace(run, tables={**run.tables, "verdicts": table}))[0].cells[0][0]
+    assert first is not None
+    assert first.bar == (interval, mark)
+
+
+def test_options_stand_on_a_page_as_they_are_typed(run: AuditRun) -> None:
+    content = page(
+        replace(run, warnings=('`reference="group=x"` takes one; `standardise=True`, or `metal.design("d")`',))
+    )
+    assert "--reference group=x takes one; --standardise, or <code>metal design d</code>" in content
 
 
 def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
@@ -425,7 +471,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert by_cell["Task quality", "Hindi"][5].text == "0.62"
     # In Hindi it keeps 0.65 of what a person knows by all three people; one finds 13% of what the others call bad.
     assert headline(run) == (
-        "gpt-4-32k is nowhere shown to be as good as a person; "
+        "gpt-4-32k/detailed is nowhere shown to be as good as a person; "
         "on hallucinations in Kannada it keeps 63% [44%, 91%] of what one knows."
     )
     assert lead(run).startswith(
@@ -449,12 +495,12 @@ def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn
     assert any(reason.startswith("\u2068\u062d\u0643\u0645\u2069, ") for reason in reasons)
 
 
-def test_judges_alike_in_model_and_prompt_keep_their_names(two_judges: Dataset, report_on: ReportOn) -> None:
+def test_judges_alike_in_model_and_prompt_are_told_apart(two_judges: Dataset, report_on: ReportOn) -> None:
     raters = dict(two_judges.raters)
     for judge in ("good", "constant"):
         raters[judge] = Rater(judge, "llm", "gpt", {"model": "gpt", "prompt": None})
     run = report_on(replace(two_judges, raters=raters))
-    assert {row[1].text for row in f1_table(run).rows} >= {"gpt (good)", "gpt (constant)"}
+    assert {row[1].text for row in f1_table(run).rows} >= {"good", "constant"}
     assert [table.name for table in difference_tables(run)] == ["differences_judges"]
 
 
@@ -464,7 +510,7 @@ def test_the_floor_is_of_the_judge_with_the_most_items(make_dataset: MakeDataset
     run = report_on(make_dataset({"en": {"A1": people, "A2": people, "a": silent, "b": people}}))
     (floor,) = (row for row in f1_table(run).rows if row[1].text == "most frequent class")
     # Always Good where half is Good: 0.5 x (2 x 0.5 / 1.5) = 0.33
-    assert floor[3].text == "0.33"
+    assert floor[2].text == "0.33"
     assert [row[1].text for row in agreement_charts(run, run.audited[0])[0].numbers.rows if "class" in row[0].text] == [
         "0.33"
     ]

@@ -32,13 +32,6 @@ Cells = Sequence[dict[str, Any]]
 PLACE = itemgetter("judge", "language", "criterion")
 
 
-def called(run: AuditRun, judge: str) -> str:
-    """The judge's model where that tells it from the others."""
-    model, prompt = run.shown_as(judge)
-    models = Counter(run.model_and_prompt(name)[0] for name in run.judge_names)
-    return within(model if models[run.model_and_prompt(judge)[0]] == 1 or not prompt else judge)
-
-
 def place(run: AuditRun, cell: dict[str, Any]) -> str:
     """`on task quality in Hindi`"""
     return f"on {case_of(run, cell)}"
@@ -80,7 +73,7 @@ def headline(run: AuditRun) -> str:
     if not cells:
         return "Only the people were compared: no judge took part."
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
-    who = called(run, judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
+    who = within(judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
     good = [cell for cell in cells if cell["verdict"] == AS_GOOD]
     if good:
         return _good(run, cells, good, judges)
@@ -88,7 +81,7 @@ def headline(run: AuditRun) -> str:
     if nearest["verdict"] == INFORMATIVE:
         where = place(run, nearest)
         if len(judges) > 1:
-            near = f"the nearest, {called(run, nearest['judge'])}, {knows(nearest)} {where}"
+            near = f"the nearest, {within(nearest['judge'])}, {knows(nearest)} {where}"
             return f"{who} is shown to be as good as a person; {near}."
         return f"{who} is nowhere shown to be as good as a person; {where} it {knows(nearest)}."
     verdicts = {cell["verdict"] for cell in cells}
@@ -107,7 +100,7 @@ def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> st
     wins = Counter(cell["judge"] for cell in good)
     best, most = wins.most_common(1)[0]
     total = sum(cell["judge"] == best for cell in cells)
-    name = called(run, best)
+    name = within(best)
     where = _where(run, [cell for cell in good if cell["judge"] == best])
     share = f"in {'all ' if most == total else ''}{most if most == total else f'{most} of {total}'} cases"
     if len(good) <= _by_chance(cells):
@@ -215,7 +208,7 @@ def _against(run: AuditRun, cells: Cells) -> Remark | None:
         return None
     first, *others = against
     more = f" {plural(len(others), 'more line')} below." if others else ""
-    who = f"{called(run, first['judge'])} {place(run, first)}"
+    who = f"{within(first['judge'])} {place(run, first)}"
     words = f"{who}: {printable(first['line'])} ({first['question']}).{more}"
     return Remark("Other runs say", words)
 
@@ -231,14 +224,14 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         top = max(flattered, key=lambda cell: cell["weighted_f1"])
         more = f" ({plural(len(flattered), 'such case')})" if len(flattered) > 1 else ""
         words = (
-            f"{called(run, top['judge'])} {place(run, top)}: F1 {figure(top['weighted_f1'])}, but the most frequent "
+            f"{within(top['judge'])} {place(run, top)}: F1 {figure(top['weighted_f1'])}, but the most frequent "
             f"answer alone reaches {figure(top['majority_f1'])}{more}."
         )
         return Remark("Beware of F1 alone", words)
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
-        often = f"{called(run, least['judge'])} answers {percent(least['coverage'])} {place(run, least)}."
+        often = f"{within(least['judge'])} answers {percent(least['coverage'])} {place(run, least)}."
         return Remark("Beware of silence", often)
     return None
 
@@ -252,7 +245,7 @@ def _own(run: AuditRun) -> Remark | None:
     most = max(preferring, key=lambda row: row["preference"] / run.span(row["criterion"]))
     ends = interval(most["preference_low"], most["preference_high"], signed)
     words = (
-        f"{called(run, most['judge'])} gives outputs of its own family ({printable(most['own'])}) "
+        f"{within(most['judge'])} gives outputs of its own family ({printable(most['own'])}) "
         f"{signed(most['preference'])} {ends} more than equally good ones of others, {place(run, most)} "
         f"({plural(len(preferring), 'such case')} of {len(rows)})."
     )
@@ -269,7 +262,7 @@ def _first_place(run: AuditRun) -> Remark | None:
     most = max(shown or rows, key=lambda row: abs(row["first_place"] - 0.5))
     low, high = (percent(most[f"first_place_{end}"]) for end in ("low", "high"))
     words = (
-        f"{called(run, most['judge'])} chooses what is shown first in {percent(most['first_place'])} [{low}, {high}] "
+        f"{within(most['judge'])} chooses what is shown first in {percent(most['first_place'])} [{low}, {high}] "
         f"of its choices {place(run, most)}"
     )
     if not shown:
@@ -315,6 +308,6 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         what = AS_GOOD if near["verdict"] == INFORMATIVE else INFORMATIVE
         words = (
             f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell whether "
-            f"{called(run, near['judge'])} is {what} {place(run, near)}. What every case needs:"
+            f"{within(near['judge'])} is {what} {place(run, near)}. What every case needs:"
         )
     return Remark(title, words, go_on(run, "design"))

@@ -11,6 +11,7 @@ from metal.data.text import UNDEFINED, name, percent, printable
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show.audit.verdicts import VerdictCell, by_judge
+from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
 
 FIGURES = {
@@ -59,7 +60,7 @@ def _detail(run: AuditRun, cell: VerdictCell, tables: Mapping[str, Rows]) -> dic
         if column.name in names and column.text(row) != UNDEFINED
     ]
     return {
-        "r": cell.reason,
+        "r": in_commands(cell.reason, of_run(run)).replace("`", ""),
         "o": list(map(printable, cell.lines)),
         "j": name(key[0]),
         "c": key[1],

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import figure, interval, known, p_value, percent, signed, within
+from metal.data.text import figure, interval, known, name, p_value, percent, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
@@ -27,7 +28,7 @@ NOTE = (
 
 
 def f1_table(run: AuditRun) -> TableView:
-    """Criterion, model and prompt in rows, languages in columns, weighted F1 and its interval in cells."""
+    """Criterion and judge in rows, languages in columns, weighted F1 and its interval in cells."""
     people = {(row["criterion"], row["language"]): row for row in run.records("people")}
     judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")}
     rows: Rows = []
@@ -35,17 +36,17 @@ def f1_table(run: AuditRun) -> TableView:
         key = criterion.name
         of_people = {code: people.get((key, code)) for code in run.languages}
         for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
-            rows.append(_f1_row(criterion, words, "", of_people, column, "floor"))
+            rows.append(_f1_row(criterion, words, of_people, column, "floor"))
         if run.judge_names:
-            rows.append(_f1_row(criterion, "most frequent class", "", floors(run, criterion), "majority_f1", "floor"))
+            rows.append(_f1_row(criterion, "most frequent class", floors(run, criterion), "majority_f1", "floor"))
         for judge in run.judge_names:
             of_judge = {code: judges.get((key, judge, code)) for code in run.languages}
             if any(of_judge.values()):
-                rows.append(_f1_row(criterion, *run.shown_as(judge), of_judge, "weighted_f1", ""))
+                rows.append(_f1_row(criterion, name(judge), of_judge, "weighted_f1", ""))
     notes = undefined(run, "judges", judges.values(), ("weighted_f1", "majority_f1"))
-    columns = ("", "model", "prompt", *run.languages)
+    columns = ("", "judge", *map(language_name, run.languages))
     title = "Weighted F1 with 95% intervals"
-    return TableView.of(run, "judges", title, columns, rows, name="table_3", heads=3, notes=notes)
+    return TableView.of(run, "judges", title, columns, rows, name="table_3", heads=2, notes=notes)
 
 
 def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
@@ -58,14 +59,12 @@ def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
     return floors
 
 
-def _f1_row(
-    criterion: Criterion, model: str, prompt: str, by: Mapping[str, Any], column: str, mark: str
-) -> Sequence[Cell | str]:
+def _f1_row(criterion: Criterion, who: str, by: Mapping[str, Any], column: str, mark: str) -> Sequence[Cell | str]:
     values = []
     for row in by.values():
         ends = (row[f"{column}_low"], row[f"{column}_high"]) if row else (None, None)
         values.append(Cell(figure(row[column] if row else None), interval(*ends), mark))
-    return [criterion.short, Cell(model, mark=mark), Cell(prompt, mark=mark), *values]
+    return [criterion.label or criterion.name, Cell(who, mark=mark), *values]
 
 
 def self_agreement_table(run: AuditRun) -> TableView:
@@ -221,11 +220,12 @@ def _table(run: AuditRun, key: str, title: str, records: Sequence[Row]) -> Table
                 pairs.setdefault((row["first"], row["second"]), {})[row["language"]] = row
         shown = sorted(pairs.items(), key=lambda pair: _smallest_p(pair[1]))[:most]
         if len(pairs) > most:
-            cut.append(f"{criterion.short}: the {most} pairs of {len(pairs)} with the smallest p; the CSV has all.")
+            label = run.criterion(criterion.name)
+            cut.append(f"{label}: the {most} pairs of {len(pairs)} with the smallest p; the CSV has all.")
         for (first, second), by in shown:
             cells = (_cell(by.get(language)) for language in run.languages)
-            rows.append([criterion.short, f"{within(first)} − {within(second)}", *cells])
-    columns = ("", "first − second", *run.languages)
+            rows.append([run.criterion(criterion.name), f"{within(first)} − {within(second)}", *cells])
+    columns = ("", "first − second", *map(language_name, run.languages))
     return TableView.of(run, "differences", title, columns, rows, name=key, heads=2, notes=(NOTE, *cut))
 
 

@@ -124,8 +124,8 @@ def left_out_table(run: AuditRun) -> TableView:
         incomplete, tied = _left_out(row)
         rows.append(
             (
-                run.criteria[row["criterion"]].short,
-                Cell(row["language"], language_name(row["language"])),
+                run.criterion(row["criterion"]),
+                name(language_name(row["language"])),
                 count(row["items_with_class"]),
                 Cell(count(incomplete), f"fewer than {row['min_raters']} people"),
                 count(tied),

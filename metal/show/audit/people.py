@@ -58,7 +58,7 @@ def _classes_view(run: AuditRun) -> TableView:
     for (criterion, level), of_level in overall.groupby(["criterion", "level"], sort=False):
         by_quality = {row["quality"]: row for row in of_level.to_dict("records")}
         cells = (_rate(by_quality.get(quality)) for quality in qualities)
-        rows.append([run.short(str(criterion)), name(str(level)), *cells])
+        rows.append([run.criterion(str(criterion)), name(str(level)), *cells])
     explained = (
         "What the people settled on, as rates of the outputs of that quality: counts alone mislead where there are "
         "more outputs of one quality than of the other."
@@ -111,7 +111,7 @@ def agreement_table(run: AuditRun) -> TableView:
     for language in run.languages:
         pairs = (_pair(cells.get((language, criterion.name))) for criterion in run.audited)
         rows.append([name(language_name(language)), *pairs])
-    columns = ("", *(criterion.short for criterion in run.audited))
+    columns = ("", *(run.criterion(criterion.name) for criterion in run.audited))
     notes = undefined(run, "people", cells.values(), ("table_6_kappa", "pairwise_f1"))
     return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1, full panels alone", columns, rows, notes=notes)
 
@@ -146,9 +146,8 @@ def class_charts(run: AuditRun) -> list[Chart]:
         for by in counts.values():
             in_all.update(by)
         bars = [Bar("", "all languages", in_all)] if len(counts) > 1 else []
-        bars += [
-            Bar("", f"{code} {language_name(code)}", by) for code, by in sorted(counts.items()) if any(by.values())
-        ]
+        by_name = sorted((language_name(code), by) for code, by in counts.items() if any(by.values()))
+        bars += [Bar("", language, by) for language, by in by_name]
         charts.append(class_bars(f"classes_{run.slug(criterion)}", criterion, bars))
     return charts
 
@@ -200,7 +199,7 @@ def prediction_table(run: AuditRun) -> TableView:
                 missing += not compared
                 cells = [_over(level, given[level], compared) for level in levels]
                 blank = [""] * (widest - len(levels))
-                rows.append([criterion.short, case, name(judge), count(compared), *cells, *blank])
+                rows.append([run.criterion(criterion.name), case, name(judge), count(compared), *cells, *blank])
     columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
     explained = (
         "Share of the class among the judge's answers minus its share among the people's aggregates, over the items "

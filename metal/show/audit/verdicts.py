@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from metal.auditing.standing import NOTHING
+from metal.auditing.standing import MIN_ITEMS, NOTHING
 from metal.auditing.verdict import (
     AS_GOOD,
     DISAGREE,
     INFORMATIVE,
+    MIN_SOURCES,
     ONCE,
     RECALIBRATED,
     UNDECIDED,
@@ -37,6 +38,7 @@ SIGNS = {
     UNDECIDED: ("…", "open"),
 }
 LEFT, STEP, INK = 142.0, 19, "#17181b"
+LETTER, WIDEST = 6.6, 66.0  # of the names of languages above the cells; of a cell
 WITH_WORD = 55.0  # a cell this wide has room for its word
 LABEL = 23  # characters of a judge's name that fit left of the cells
 MOST_DESCRIBED = 6  # judges counted one by one in the words for those who cannot see the picture
@@ -60,7 +62,7 @@ WORDS = {
     "split": "People disagree",
     "open": "Undecided",
 }
-LINE = 8.0, 92.0  # where a constant answer and a person stand on the line of a cell, 100 wide
+LINE = 6.0, 76.0  # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,9 @@ class VerdictCell:
     """A verdict on a judge in a language on a criterion.
 
     style: its look, a key of WORDS. kept: what stands below; short: the same where there is little room, and nothing
-    that the verdict says already; figure: with the number of items. bar: low, value and high on a cell's line; None
-    where the share kept is not known. reason: the whole sentence; place: its anchor on the page. lines: what other runs
-    say of it.
+    that the verdict says already; figure: with the number of items. bar: the interval and the mark on a cell's line, as
+    paths; None where the share kept is not known. reason: the whole sentence; place: its anchor on the page. lines:
+    what other runs say of it.
     """
 
     row: Row
@@ -78,7 +80,7 @@ class VerdictCell:
     kept: str
     short: str
     figure: str
-    bar: tuple[float, float, float] | None
+    bar: tuple[str, str] | None
     reason: str
     place: str
     lines: tuple[str, ...] = ()
@@ -191,11 +193,11 @@ def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], firs
 
 
 def _kept(row: Row) -> tuple[str, str]:
-    """What the judge keeps, or where it stands to a constant, or else how many items are needed; the same in short."""
-    if row["verdict"] in (DISAGREE, UNDECIDED) or not known(row["above_constant"]):
-        if known(row["items_needed"]):
-            return f"about {rounded(row['items_needed'])} needed", ""
-        return (NOTHING, NOTHING) if NOTHING in row["reason"] else ("", "")
+    """What the judge keeps, or where it stands to a constant, or else what is missing; the same in short."""
+    if row["verdict"] == UNDECIDED:
+        return _missing(row), "" if known(row["items_needed"]) else _missing(row)
+    if row["verdict"] == DISAGREE or not known(row["above_constant"]):
+        return "", ""
     if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
         return "only once recalibrated", "only once recalibrated"
     if known(row["share_kept"]) and row["share_kept"] >= 0:
@@ -208,13 +210,29 @@ def _kept(row: Row) -> tuple[str, str]:
     return (given, given) if ONCE in row["reason"] else ("worse than a constant", "")
 
 
-def _bar(row: Row) -> tuple[float, float, float] | None:
-    shares = row["share_kept_low"], row["share_kept"], row["share_kept_high"]
-    if not all(map(known, shares)):
+def _missing(row: Row) -> str:
+    """What an undecided verdict lacks, in a few words; its reason has all of them."""
+    lacks = {
+        f"about {rounded(row['items_needed'])} needed": known(row["items_needed"]),
+        NOTHING: NOTHING in row["reason"],
+        "none rated by both": not row["items"],
+        "too few": row["items"] < MIN_ITEMS,
+        "too few sources": row["sources"] < MIN_SOURCES,
+        "people may disagree": not known(row["above_constant"]),
+    }
+    return next((words for words, holds in lacks.items() if holds), "too uncertain")
+
+
+def _bar(row: Row) -> tuple[str, str] | None:
+    """The interval of the share kept, to the line's end where it has none, and its mark: an arrow beyond the line."""
+    if not known(row["share_kept"]):
         return None
     left, right = LINE
-    low, value, high = (min(max(left + (right - left) * share, 0.0), 100.0) for share in shares)
-    return round(low, 1), round(value, 1), round(high, 1)
+    ends = {"share_kept_low": -math.inf, "share_kept": 0.0, "share_kept_high": math.inf}
+    shares = (row[end] if known(row[end]) else unknown for end, unknown in ends.items())
+    low, value, high = (left + (right - left) * share for share in shares)
+    mark = "M96 1l4 5l-4 5" if value > 100 else "M4 1l-4 5l4 5" if value < 0 else f"M{value:.1f} 0v12"
+    return f"M{min(max(low, 0.0), 100.0):.1f} 6H{min(high, 100.0):.1f}", mark
 
 
 def sentence(words: str) -> str:
@@ -233,7 +251,7 @@ def verdicts_matrix(run: AuditRun) -> Chart:
         for place, criterion in enumerate(judged_criteria(run))
     ]
     meanings = {word: meaning for _, word, meaning in legend()}
-    columns = ("criterion", "judge", *languages)
+    columns = ("criterion", "judge", *map(language_name, languages))
     rows = [
         (label, judge, *(meanings[cell.word] if cell else UNDEFINED for cell in cells))
         for label, of_criterion in criteria
@@ -243,11 +261,12 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     if not criteria:
         return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
 
-    # As many languages beside each other as fit with their codes, evenly over the parts.
-    narrowest = max(23.0, 6.6 * max(map(len, languages)) + 4)
+    # As many languages beside each other as fit with their names, evenly over the parts.
+    names = [language_name(code) for code in languages]
+    narrowest = min(max(23.0, LETTER * max(map(len, names)) + 4), WIDEST)
     parts = math.ceil(len(languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
     size = math.ceil(len(languages) / parts)
-    width = min((svg.WIDTH - LEFT) / size, 66.0)
+    width = min((svg.WIDTH - LEFT) / size, WIDEST)
 
     used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
     head, y = svg.legend([(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used])
@@ -256,9 +275,9 @@ def verdicts_matrix(run: AuditRun) -> Chart:
         y += 20
         drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
         for start in range(0, len(languages), size):
-            for place, code in enumerate(languages[start : start + size]):
-                x = LEFT + width * (place + 0.5)
-                drawn.append(svg.text(x, y + 14, code, class_="soft", anchor="middle", hover=language_name(code)))
+            for place, language in enumerate(names[start : start + size]):
+                x, short = LEFT + width * (place + 0.5), svg.short(language, int(width / LETTER))
+                drawn.append(svg.text(x, y + 14, short, class_="soft", anchor="middle", hover=language))
             y += 19
             for judge, cells in of_criterion:
                 drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))

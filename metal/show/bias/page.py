@@ -102,7 +102,7 @@ def heat_map(run: BiasRun) -> TableView:
             _shaded(row["excess_flips"], signed, max(row["excess_flips"], 0)),
             _shaded(change, signed, change / span),
         )
-        rows.append((language_name(row["language"]), run.short(row["criterion"]), name(row["judge"]), *cells))
+        rows.append((language_name(row["language"]), run.criterion(row["criterion"]), name(row["judge"]), *cells))
     columns = ("language", "criterion", "judge", "lean", "slope", "excess flips", "prompt in its language")
     notes = ("Darker: farther from an even judge (0, and a slope of 1), in tenths of the scale or of 1.",)
     options: dict[str, Any] = {"name": "heat", "heads": 3, "notes": notes, "most": MOST_ROWS}

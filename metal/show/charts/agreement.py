@@ -15,7 +15,8 @@ from metal.show.view import Cell, Chart, Rows, TableView
 
 LEFT, STEP, PAD = 96.0, 15, 8
 CHANCE_HEIGHT, CHANCE_LEFT, CHANCE_RIGHT = 250.0, 34.0, svg.WIDTH - 14.0
-LETTER = 8.0  # room for a letter of a language's code
+LETTER = 6.8  # room for a letter of a language's name
+LABEL = 13  # letters of it
 CROWDED = 40  # with more dots than this, the language is not written beside each
 UNDEFINED = (math.nan, math.nan, math.nan)
 
@@ -70,7 +71,7 @@ def dots(shown: CriterionF1) -> Chart:
     limits = (("floor", shown.floor, "most frequent class"), ("ceiling", shown.ceiling, shown.people))
     for place, language in enumerate(shown.languages):
         y = top + height * place
-        parts.append(_row_label(language, y + height / 2))
+        parts.append(_called(language, 6, y + height / 2 + 4, "start"))
         for class_, values, words in limits:
             value = values.get(language, math.nan)
             if known(value):
@@ -99,11 +100,9 @@ def _finding(shown: CriterionF1) -> str:
     )
 
 
-def _row_label(language: str, middle: float) -> str:
+def _called(language: str, x: float, y: float, anchor: str) -> str:
     full_name = language_name(language)
-    if full_name == language:
-        return svg.text(6, middle + 4, language)
-    return svg.text(6, middle - 2, language) + svg.text(6, middle + 12, svg.short(full_name, 13), class_="soft")
+    return svg.text(x, y, svg.short(full_name, LABEL), anchor=anchor, hover=full_name)
 
 
 def radar(shown: CriterionF1) -> Chart | None:
@@ -114,7 +113,7 @@ def radar(shown: CriterionF1) -> Chart | None:
     head, top = svg.legend(
         [*svg.judge_legend(list(shown.judges), lines=True), (svg.line_symbol("ceiling"), shown.people)]
     )
-    radius, centre_x, centre_y = 132.0, svg.WIDTH / 2, top + 156.0
+    radius, centre_x, centre_y = 104.0, svg.WIDTH / 2, top + 128.0
 
     def at(position: int, value: float) -> tuple[float, float]:
         turn = 2 * math.pi * position / len(languages)
@@ -141,7 +140,7 @@ def radar(shown: CriterionF1) -> Chart | None:
         parts.append(svg.line(centre_x, centre_y, *at(position, 1), "grid"))
         x, y = at(position, 1.1)
         anchor = "middle" if abs(x - centre_x) < 12 else "start" if x > centre_x else "end"
-        parts.append(svg.text(x, y + 4, language, anchor=anchor, hover=language_name(language)))
+        parts.append(_called(language, x, y + 4, anchor))
     parts += [svg.text(centre_x + 3, at(0, tick)[1] - 2, f"{tick:g}", class_="soft") for tick in SHARES[1:-1]]
     parts.append(ring(shown.ceiling, "ceiling"))
     for series, (judge, by_language) in enumerate(shown.judges.items()):
@@ -186,7 +185,7 @@ def _numbers(shown: CriterionF1) -> TableView:
         figures = [by_language.get(code, UNDEFINED) for code in shown.languages]
         rows.append([name(judge), *(Cell(figure(value), interval(low, high)) for value, low, high in figures)])
     rows.append(["most frequent class", *(figure(shown.floor.get(code)) for code in shown.languages)])
-    columns = ("weighted F1", *shown.languages)
+    columns = ("weighted F1", *map(language_name, shown.languages))
     return TableView.of(None, "judges", shown.title, columns, rows, name=shown.file("agreement"))
 
 
@@ -214,7 +213,8 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
         words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
         parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=_at_chance(row)))
     if len(drawn) <= CROWDED:
-        parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), row["language"]) for row in drawn])
+        names = (svg.short(language_name(row["language"]), LABEL) for row in drawn)
+        parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), of) for row, of in zip(drawn, names, strict=True)])
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     alt = (
         f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per judge and language. "
@@ -224,7 +224,7 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
     cells: Rows = []
     for row in rows:
         kappa = Cell(figure(row["kappa"]), _kappa_interval(row))
-        cells.append([name(row["judge"]), row["language"], figure(row["weighted_f1"]), kappa])
+        cells.append([name(row["judge"]), language_name(row["language"]), figure(row["weighted_f1"]), kappa])
     columns = ("judge", "language", "weighted F1", "kappa")
     numbers = TableView.of(None, "judges", label, columns, cells, name=key, heads=2)
     left_out = len(rows) - len(drawn)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
 from metal.runs.columns import Row
 from metal.runs.run import RankingRun
@@ -13,10 +14,10 @@ from metal.show import svg
 from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LABEL = 26  # characters of a name that are drawn
+LABEL, SHORT = 26, 14  # characters of a name that are drawn, of a language in a forest
 MOST_ROWS = 60  # more cannot be read in one drawing
 STEP = 17
-FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 22.0
+FOREST_LEFT, FOREST_RIGHT = 104.0, svg.WIDTH - 22.0
 MOST_POPULATIONS = 10  # of a panel
 POPULATION_STEP = 24
 GENERATORS = {"machine": (0, "machine"), "human": (2, "human writing")}
@@ -189,9 +190,10 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
             dots.append(svg.text(2, y + 16, name(pair), class_="soft"))
             y += 20
         y += 14
-        dots.append(svg.text(8, y + 4, row["language"]))
+        language = language_name(row["language"])
+        dots.append(svg.text(8, y + 4, svg.short(language, SHORT), hover=language))
         hollow = not significant(row)
-        dots.append(axis.estimate(y, f"{pair}, {row['language']}", _ends(row), 0, form=signed, hollow=hollow))
+        dots.append(axis.estimate(y, f"{pair}, {language}", _ends(row), 0, form=signed, hollow=hollow))
     bottom = y + 14
     parts = [
         head,

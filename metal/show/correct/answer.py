@@ -53,7 +53,7 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
         words = f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample labels`."
         if _why_not(run) == ALL_LABELLED:
             words = (
-                "Use people's means; with --labels N, ratings of N sources only, METAL shows what a judge would add."
+                "Use people's means; with ratings of N sources only (`--labels N`) METAL shows what a judge would add."
             )
         yield Remark("What to do next", words)
     if rows:

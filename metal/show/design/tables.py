@@ -307,8 +307,8 @@ def costs_table(run: DesignRun) -> TableView:
         f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
         "questions.",
     ]
-    notes += [] if "pay" in prices else [f"{UNDEFINED} USD: the pay for a task was not given (--pay)."]
-    notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (--seconds)."]
+    notes += [] if "pay" in prices else [f"{UNDEFINED} USD: the pay for a task was not given (`--pay`)."]
+    notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (`--seconds`)."]
     reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
     notes += [f"{UNDEFINED}: {reason}." for reason in reasons]
     return TableView.of_figures(run, "costs", "What a language needs for all of it", rows, heads=2, notes=notes)

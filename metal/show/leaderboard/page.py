@@ -259,4 +259,4 @@ def _to_rate(run: LeaderboardRun) -> Screen:
         yield Paragraph(command, copied=True)
     more = len(unrated(run)) - MOST_ON_SCREEN
     if more > 0:
-        yield Paragraph(f"... and so on for {more:,} more; --generators can be given several times")
+        yield Paragraph(f"... and so on for {more:,} more; `--generators` can be given several times")

@@ -34,7 +34,7 @@ def answer(run: MonitorRun) -> TableView | None:
 
 def brief(run: MonitorRun) -> Iterator[TableView]:
     """Who stands out, and how."""
-    yield answer_table(run).first(MOST_ON_SCREEN)
+    yield answer_table(run).first(MOST_ON_SCREEN, rest="-v names all")
 
 
 def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
@@ -51,7 +51,9 @@ def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
     yield from warnings
     if len(run.tables["exclusions"]):
         dropped = count(run.tables["exclusions"]["ratings"].sum())
-        yield Paragraph(f"--exclude-noisy would drop {dropped} ratings; nothing is removed from the dataset.")
+        yield Paragraph(
+            f"Without noisy people {dropped} ratings would be dropped; nothing is removed from the dataset."
+        )
     yield signature
 
 

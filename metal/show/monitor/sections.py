@@ -102,9 +102,9 @@ def question_section(run: MonitorRun) -> Section | None:
     rows = (
         (
             Cell(within(row["source"]), f"gold of {within(row['gold_of'])}" if row["side"] != SIDES[0] else ""),
-            row["language"],
+            name(language_name(row["language"])),
             row["side"],
-            run.short(row["criterion"]),
+            run.criterion(row["criterion"]),
             f"{count(row['right'])} of {count(row['asked'])}",
         )
         for row in wrong
@@ -182,17 +182,18 @@ def agreement_section(run: MonitorRun) -> Section | None:
         return None
     columns = [column for column in run.columns("agreement") if column.shown]
     after = {(row["language"], row["criterion"]): row for row in records if row["without_noisy"]}
-    rows = []
+    rows: Rows = []
     for row in records:
         if row["without_noisy"]:
             continue
         left = after.get((row["language"], row["criterion"]))
         items = Cell(count(row["items"]), f"then {count(left['items'])}" if left else "")
         figures = (Cell(column.text(row), f"then {column.text(left)}" if left else "") for column in columns)
-        rows.append((row["language"], run.short(row["criterion"]), count(row["people"]), items, *figures))
+        heads = name(language_name(row["language"])), run.criterion(row["criterion"])
+        rows.append((*heads, count(row["people"]), items, *figures))
     words = ("Below each figure, what it is without noisy people.",) if after else ()
-    heads = ("language", "", "people", "outputs", *(column.title for column in columns))
-    table = TableView.of(run, "agreement", "Agreement of the people", heads, rows, heads=2)
+    titles = ("language", "", "people", "outputs", *(column.title for column in columns))
+    table = TableView.of(run, "agreement", "Agreement of the people", titles, rows, heads=2)
     return Section("agreement", "Agreement", words, (), (table,))
 
 
@@ -202,8 +203,8 @@ def exclusion_section(run: MonitorRun) -> Section | None:
     if not table:
         return None
     words = (
-        "These ratings are still in the dataset. --exclude-noisy of audit, billboard, leaderboard, design and others "
-        "leaves them out, counts them and names the people.",
+        "These ratings are still in the dataset. `metal audit --exclude-noisy` leaves them out, counts them and names "
+        "the people; so do billboard, leaderboard, design and others.",
     )
     return Section("exclusions", "Exclusions", words, (), (table,))
 
@@ -267,7 +268,7 @@ def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[Row
         )
         for row in rows
     ]
-    key, title = f"design_{slug(criterion)}_{slug(language)}", f"{run.short(criterion)}, {language_name(language)}"
+    key, title = f"design_{slug(criterion)}_{slug(language)}", run.where(criterion, language)
     columns = ("people per output", "width now", f"outputs for {TARGET:g}")
     body = ((count(row["raters"]), figure(WIDTH * row["sd"]), count(_needed(row))) for row in rows)
     numbers = TableView.of(None, "panels", title, columns, body, name=f"{key}_numbers")
@@ -284,7 +285,7 @@ def _design_table(run: MonitorRun, cells: dict[tuple[str, str], list[Row]]) -> T
     for (language, criterion), rows in cells.items():
         by_size = {int(row["raters"]): row for row in rows}
         widths = (_width(by_size.get(size)) for size in sizes)
-        body.append([language, run.short(criterion), count(rows[0]["items"]), *widths])
+        body.append([name(language_name(language)), run.criterion(criterion), count(rows[0]["items"]), *widths])
     columns = ("language", "", "outputs", *(plural(size, "person", "people") for size in sizes))
     title = "Width of a mean score's interval, by people per output"
     return TableView.of(run, "panels", title, columns, body, heads=2)

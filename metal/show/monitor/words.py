@@ -30,7 +30,7 @@ def facts(run: MonitorRun) -> dict[str, str]:
     if len(exclusions):
         dropped = plural(int(exclusions["ratings"].sum()), "rating")
         excluded = plural(exclusions["rater"].nunique(), "person", "people")
-        lines["Without them"] = f"--exclude-noisy drops {dropped} of {excluded}; nothing is removed from the dataset."
+        lines["Without them"] = f"{dropped} of {excluded} would be dropped; nothing is removed from the dataset."
     lines["Not to be concluded"] = limits(run)
     return lines
 
@@ -50,7 +50,7 @@ def limits(run: MonitorRun) -> str:
         )
     return (
         "That who stands out is careless: without test questions people are only set beside each other, and the "
-        "minority may be right. Hide questions with metal annotate export --test-questions to know."
+        "minority may be right. Hide questions with `metal annotate export --test-questions` to know."
     )
 
 

@@ -111,10 +111,10 @@ def show(part: TableView | Paragraph) -> None:
             _show_table(piece, widths)
     else:
         _show_table(part)
-    most = MOST_NOTES if part.brief else len(part.notes)
-    for note in part.notes[:most]:
+    most = MOST_NOTES if part.brief else len(part.remarks)
+    for note in part.remarks[:most]:
         say(without_isolates(note), dim=True)
-    if more := len(part.notes[most:]):
+    if more := len(part.remarks[most:]):
         say(f"With -v also: {plural(more, 'more remark')}.", dim=True)
 
 

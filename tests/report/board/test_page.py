@@ -242,7 +242,7 @@ def test_one_rater_and_nothing_else(bare: BoardRun) -> None:
 
 def test_maps_hold_every_cell(rich: BoardRun) -> None:
     languages = raters.language_maps(rich)
-    assert [table.columns for table in languages] == [("", "all", "ar", "en", "hi")] * 3
+    assert [table.columns for table in languages] == [("", "all languages", "Arabic", "English", "Hindi")] * 3
     by = {(row["rater"], row["language"]): row for row in rich.records("raters", criterion="overall")}
     for row in languages[0].rows:
         for code, cell in zip(("", "ar", "en", "hi"), row[1:], strict=True):

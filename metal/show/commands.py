@@ -1,0 +1,86 @@
+"""Messages in words of the command line.
+
+Below `cli/` a message speaks of parameters: `resamples`, `force=True`, `metal.judge(resume="runs/x")`. On a page and in
+a terminal these become --resamples, --force and `metal judge --resume runs/x`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metal.runs.run import Run
+
+# `metal.verb`, `metal.verb(arguments)`, `metal.read(...).save(folder)`; or `parameter`, `parameter=value`.
+_CALL = re.compile(r"`metal\.([a-z_]+)(\([^`]*\))?`")
+_PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
+
+Flags = Mapping[str, str]  # parameter -> as it is typed
+
+
+def in_commands(message: str, flags: Flags, of_verb: Callable[[Sequence[str]], Flags] = lambda words: {}) -> str:
+    """The message with parameters in `flags` as these, and calls of functions as command lines.
+
+    of_verb: the flags of the verb that is typed with these words; by the parameter's name where it has none.
+    """
+    message = _CALL.sub(lambda match: _command_line(match[0], match[1], match[2] or "", of_verb), message)
+    return _PARAMETER.sub(lambda match: _flag(match[0], match[1], match[2], flags), message)
+
+
+def of_run(run: Run) -> dict[str, str]:
+    """The flags of a run's settings."""
+    return {parameter: named(parameter) for parameter in run.settings}
+
+
+def named(parameter: str) -> str:
+    """`--half-width`"""
+    return f"--{parameter.replace('_', '-')}"
+
+
+def _flag(unchanged: str, name: str, value: str | None, flags: Flags) -> str:
+    if name not in flags:
+        return unchanged
+    try:
+        return " ".join(_typed(flags[name], ast.parse(value or "True", mode="eval").body))
+    except SyntaxError:
+        return f"{flags[name]} {value}"
+
+
+def _command_line(unchanged: str, function: str, arguments: str, of_verb: Callable[[Sequence[str]], Flags]) -> str:
+    """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was where that fails."""
+    words = {"read": ["import"]}.get(function, function.split("_"))
+    flags = of_verb(words)
+    try:
+        call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body
+    except SyntaxError:
+        return unchanged
+    if not isinstance(call, ast.Call):
+        return unchanged
+    parts = [_text(argument) for argument in call.args]
+    for keyword in call.keywords:
+        name = keyword.arg or ""
+        parts += _typed(flags.get(name) or named(name), keyword.value)
+    return f"`{' '.join(['metal', *words, *filter(None, parts)])}`"
+
+
+def _typed(flag: str, value: ast.expr) -> list[str]:
+    """A flag with its value as both are typed: none for True, NAME=VALUE for each item of a dictionary."""
+    if isinstance(value, ast.Constant) and value.value is True:
+        return [flag]
+    if isinstance(value, ast.Dict):
+        pairs = zip(value.keys, value.values, strict=True)
+        return [part for key, item in pairs if key for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))]
+    if isinstance(value, ast.List | ast.Tuple):
+        return [flag, ",".join(map(_text, value.elts))]
+    return [flag, _text(value)]
+
+
+def _text(node: ast.expr) -> str:
+    """A constant as it is typed, `...` as nothing, a name as it stands."""
+    if isinstance(node, ast.Constant):
+        return "" if node.value is ... else str(node.value)
+    return ast.unparse(node)
