@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from metal.api.options import StrPath
+from metal.api.options import Progress, StrPath, no_progress
+from metal.data.progress import followed
 from metal.errors import MetalError, UsageError
 
 PLACES = (".", "datasets", "runs")
@@ -38,11 +39,11 @@ class Folder:
         return asdict(self)
 
 
-def ls(folder: StrPath = ".") -> tuple[Folder, ...]:
+def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Folder, ...]:
     """List the datasets and runs in a folder and one level deeper, as in `runs/` or `metal-demo/`: kind, size, date
     and, of runs, the answer.
 
-    folder: where to look.
+    folder: where to look. progress: called with folders done and in all.
 
     Returns them, datasets first. A damaged one says what is wrong. Raises UsageError where there is no such folder.
     """
@@ -52,7 +53,9 @@ def ls(folder: StrPath = ".") -> tuple[Folder, ...]:
     children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
     groups = (path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES))
     children += [path for group in sorted(islice(groups, MOST)) for path in sorted(islice(group.glob("*/"), MOST))]
-    listed = {path.resolve(): _read(path, file) for path in children for file in FILES if (path / file).is_file()}
+    places = [(path, file) for path in children for file in FILES if (path / file).is_file()]
+    advancing = followed(places, progress or no_progress, len(places))
+    listed = {path.resolve(): _read(path, file) for path, file in advancing}
     return tuple(sorted(listed.values(), key=lambda entry: entry.kind != "dataset"))
 
 

@@ -13,19 +13,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args
 
+from metal.data.progress import Progress as Progress
+from metal.data.progress import no_progress as no_progress
+
 StrPath: TypeAlias = str | Path
 # Names: a text with commas between them, or a sequence of texts.
 Names: TypeAlias = str | Sequence[str]
 Pairs: TypeAlias = Mapping[str, str]
 # ByCriterion: a value of all criteria, or {criterion, with *: value}; texts as `by_criterion` reads them.
 ByCriterion: TypeAlias = Any
-Progress: TypeAlias = Callable[[int, int], None]
 # A judge of one's own: (source, output, criterion) -> a score, a score and a justification, or a reply's text.
 JudgeFunction: TypeAlias = Callable[..., Any]
-
-
-def no_progress(done: int, total: int) -> None:
-    """Progress that nobody follows."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

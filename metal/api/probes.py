@@ -64,6 +64,7 @@ def probe_plan(
     out: Annotated[StrPath | None, Option("Dataset folder to write. [default: datasets/DATASET-probes]")] = None,
     seed: Seed = 0,
     force: Force = False,
+    progress: Progress | None = None,
 ) -> ProbePlan:
     """Change outputs in ways whose effect is known, for judges (or people) to rate beside the originals.
 
@@ -75,7 +76,8 @@ def probe_plan(
 
     The dataset holds both, and says what must come of each change. `metal.probe_run` plans and judges in one.
 
-    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
+    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. progress: called with outputs
+    done and in all.
 
     Returns the dataset, which is written to `out`, and how many outputs were changed. Raises UsageError where there is
     nothing to change, UnknownName for a probe, criterion, language or aspect that there is not.
@@ -93,6 +95,7 @@ def probe_plan(
         aspects=aspects,
         per_language=per_language,
         seed=seed,
+        progress=progress or no_progress,
     )
     folder = Path(out) if out else Path("datasets") / f"{inputs.name}-probes"
     dataset = replace(planned.dataset, folder=folder)
@@ -144,7 +147,8 @@ def probe_run(
     asked: dict[str, Any] = {"probes": probes, "criteria": criteria, "languages": languages, "aspects": aspects}
     asked |= {"per_language": per_language, "seed": seed}
     with tempfile.TemporaryDirectory() as temporary:
-        plan = probe_plan(data, **asked, out=Path(temporary) / place.name)
+        advance = callbacks.progress if callbacks else None
+        plan = probe_plan(data, **asked, out=Path(temporary) / place.name, progress=advance)
     if place.exists():
         if load_dataset(place).outputs != plan.dataset.outputs:
             raise UsageError(f"{place} holds other probes than these; give another `folder`, or take it away")

@@ -9,7 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from metal.api.options import ByCriterion, Names, Option, Pairs, StrPath, by_criterion, documented, names
+from metal.api.options import (
+    ByCriterion,
+    Names,
+    Option,
+    Pairs,
+    Progress,
+    StrPath,
+    by_criterion,
+    documented,
+    names,
+    no_progress,
+)
 from metal.data.files import read_toml
 from metal.errors import DataError, UsageError
 
@@ -125,6 +136,7 @@ def read(
     subset: Annotated[str, Option("hf: configuration of the dataset.", rare=True)] = "",
     split: Annotated[str, Option("hf: split to read.", rare=True)] = "",
     revision: Annotated[str, Option("hf: revision of the dataset.", rare=True)] = "",
+    progress: Progress | None = None,
 ) -> Dataset:
     """Read ratings from PATH, a table or somebody's release, into a dataset folder.
 
@@ -137,13 +149,14 @@ def read(
 
     data: a dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV, TSV, JSON, JSONL,
     Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them),
-    recognized by its files or named with `format`.
+    recognized by its files or named with `format`. progress: called with the rows read and in all, of a slow table.
 
     Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
     with `into`, `save(folder, update=True)` rewrites the folder and keeps what else lies in it. Raises DataError
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
+    from metal.data.formats import recognize
 
     if isinstance(data, Dataset):
         return data
@@ -183,7 +196,7 @@ def read(
             raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
         return _with_texts(load_dataset(Path(data)), texts)
     base = None if into is None else load_dataset(Path(into))
-    draft = draft_of(data, format, options, base)
+    draft = draft_of(data, format, options, base, progress or no_progress)
     dataset = draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
     report = dataset.report
     if base is not None:
@@ -193,13 +206,11 @@ def read(
         dataset, merged = merge(
             base,
             dataset,
-            map_sources=_renamed(map_sources),
-            map_generators=_renamed(map_generators),
+            map_sources=_renamed(map_sources or {}),
+            map_generators=_renamed(map_generators or {}),
             counted_from=draft.counted_from,
         )
         report += tuple(map(note, merged.lines()))
-    from metal.data.formats import recognize
-
     origin = None  # of what takes an option to be read, which no command reads by its path alone
     if isinstance(data, str | os.PathLike) and not options and base is None and not texts:
         itself = not format or (Path(data).exists() and format == (recognize(Path(data)) or "table"))
@@ -208,15 +219,13 @@ def read(
 
 
 def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:
-    if not texts:
-        return dataset
     from metal.data.tables.texts import join_texts
 
-    return join_texts(dataset, str(texts))
+    return join_texts(dataset, str(texts)) if texts else dataset
 
 
 def draft_of(
-    data: StrPath | pd.DataFrame, format: str, options: Mapping[str, Any], base: Dataset | None = None
+    data: Any, format: str, options: Mapping[str, Any], base: Dataset | None = None, progress: Progress = no_progress
 ) -> Draft:
     """What the reader of its format makes of the data, before it is checked. base: the dataset that it is to join."""
     from metal.data.formats import load_format
@@ -232,6 +241,7 @@ def draft_of(
     if "reader" in readable:
         scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
         options = {**options, "reader": _read_reply, "scales": scales} | ({"base": base} if "base" in readable else {})
+    options = {**options, "progress": progress} if "progress" in readable else options
     if not isinstance(data, str | os.PathLike):
         return read_ratings(data, **options)
     draft = read_format(format, Path(data), options)
@@ -277,11 +287,9 @@ def formats() -> dict[str, str]:
     return {name: format.summary for name, format in known_formats().items()}
 
 
-def _renamed(names: StrPath | Pairs | None) -> dict[str, str]:
+def _renamed(names: StrPath | Pairs) -> dict[str, str]:
     from metal.data.merge import read_map
 
-    if names is None:
-        return {}
     return dict(names) if isinstance(names, Mapping) else read_map(Path(names))
 
 

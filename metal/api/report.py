@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, Progress, StrPath, documented, no_progress
+from metal.data.progress import divided
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def report(
 
     opened = _open(Path(run)) if isinstance(run, str | Path) else run
     folder = Path(run) if isinstance(run, str | Path) else Path("runs") / opened.name
-    page = write_page(pages.page(opened), folder)
-    drawn = write_charts(pages.charts(opened), Path(figures), progress or no_progress) if figures else 0
+    drawing, exporting = divided(progress or no_progress, 1, bool(figures))
+    page = write_page(pages.page(opened, drawing), folder)
+    drawn = write_charts(pages.charts(opened), Path(figures), exporting) if figures else 0
     written, latin = write_tables_latex(pages.tables(opened), Path(latex)) if latex else (0, True)
     return Report(page, drawn, written, latin)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from metal.auditing.disagreements import RATING
 from metal.data.languages import find_language
+from metal.data.progress import Progress, no_progress
 from metal.data.records import Estimate
 from metal.errors import UnknownName
 from metal.runs.audit_run import AuditRun
@@ -32,15 +33,16 @@ class Result(Run):
 
     shown = ""  # the table that stands for the run in a notebook
 
-    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+    def save(self, folder: str | Path, *, force: bool = False, progress: Progress = no_progress) -> Path:
         """Write the run folder, the same that the command line writes: tables/, report.html, run.toml, ...
 
-        force: replace a run folder that is there. Raises UsageError where something else is.
+        force: replace a run folder that is there. progress: called with parts done and in all. Raises UsageError where
+        something else is.
         """
         from metal.show.pages import page
 
         folder = Path(folder)
-        self.write(folder, page, force=force)
+        self.write(folder, page, force=force, progress=progress)
         return folder
 
     def report(self, folder: str | Path | None = None) -> str:

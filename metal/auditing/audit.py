@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,7 @@ from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
+from metal.data.progress import Progress
 from metal.data.records import Rater, is_free_text
 from metal.data.text import first_few
 from metal.errors import UsageError
@@ -83,9 +83,7 @@ class AuditTables:
     signature: str
 
 
-def audit(
-    dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None] | None = None
-) -> AuditTables:
+def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress | None = None) -> AuditTables:
     """Audit every judge of the dataset against its people, in every language and criterion.
 
     progress: called with the number of cells done and of all cells. Raises UsageError when people rated no cell.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +44,7 @@ from metal.boards.ranking import (
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import language_name
+from metal.data.progress import Progress, no_progress
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -87,7 +88,7 @@ def billboard(
     settings: BoardSettings,
     *,
     stored: Sequence[Mapping[str, Any]] = (),
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Board:
     """Rank a dataset's raters by the reference people, and its generators, on every criterion and in every language.
 

@@ -5,7 +5,7 @@ Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ from metal.boards.crowd_rows import (
 from metal.boards.ranking import WITH_INTERVAL, agreements, ceiling, figure_columns, intervals, rank_figures, table_of
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
+from metal.data.progress import Progress, no_progress
 from metal.data.records import METRIC_SCORE, Estimate
 from metal.data.text import signature_line
 from metal.errors import UsageError
@@ -112,7 +113,7 @@ def crowd(
     choices: CrowdSettings | None = None,
     *,
     computed: BoardFigures | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the board.
 

@@ -5,7 +5,7 @@ Source: Bidimensional Leaderboards, M.3 and Figure 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from metal.boards.cells import BoardCell, board_cells, left_out, main_criterion
 from metal.boards.crowd_rows import reference_name
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
+from metal.data.progress import Progress, no_progress
 from metal.data.records import Output, Rater
 from metal.data.text import signature_line
 from metal.errors import Undefined, UsageError
@@ -77,7 +78,7 @@ def reference_curve(
     settings: BoardSettings,
     choices: ReferenceSettings | None = None,
     *,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> ReferenceCurve:
     """Pearson with the reference people by metric and number of references, in every cell of the board.
 
@@ -222,9 +223,7 @@ def _keys(metric: Metric, texts: _Texts, place: int, subsets: Mapping[str, tuple
     return [texts.key(place, part) for part in parts]
 
 
-def _score(
-    work: Mapping[Metric, Sequence[Key]], texts: _Texts, progress: Callable[[int, int], None]
-) -> dict[Metric, dict[Key, Scored]]:
+def _score(work: Mapping[Metric, Sequence[Key]], texts: _Texts, progress: Progress) -> dict[Metric, dict[Key, Scored]]:
     done, total = 0, sum(map(len, work.values()))
     scores: dict[Metric, dict[Key, Scored]] = {}
     for metric, needed in work.items():

@@ -24,6 +24,7 @@ from metal.boards.history import (
 from metal.boards.lint import identical_texts
 from metal.boards.store import PROGRAM, OpenBoard, add_entry, is_writable, kept_program, open_board, read_file
 from metal.data.dataset import Dataset, concat_facts
+from metal.data.progress import Progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output, Rater
 from metal.data.tables.files import read_frame
@@ -48,8 +49,6 @@ from metal.raters.metrics.dataset_scores import (
 TRIES = 20  # how often a submission is prepared again because others joined meanwhile
 COMPUTED = ("chrf", "rouge-l")  # metrics that join a board where no metric can be run
 ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

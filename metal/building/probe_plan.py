@@ -14,6 +14,7 @@ import pandas as pd
 from metal.building.describe import quality_of
 from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Probe
 from metal.data.dataset import Dataset, assemble
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Criterion, Output
 from metal.data.text import first_few, listed, plural, slug
@@ -41,11 +42,13 @@ def plan_probes(
     aspects: Mapping[str, str] | None = None,
     per_language: int = 60,
     seed: int = 0,
+    progress: Progress = no_progress,
 ) -> Planned:
     """Originals, a seeded sample of `per_language` in each language, and what the probes make of each.
 
     criteria: those to be judged; all that can be asked, if empty. aspects: {criterion: what it looks at} of those that
     METAL does not know by name. People's ratings of the originals stay with them, judges' do not: they judge anew.
+    progress: in originals.
 
     Raises UsageError where there is nothing to change, UnknownName for names that there are not.
     """
@@ -55,7 +58,7 @@ def plan_probes(
     asked = {name: dataset.criteria[name] for name in criteria or dataset.asked}
     aspect_of = {name: {**ASPECT_OF, **(aspects or {})}.get(name, "") for name in asked}
     originals = _originals(dataset, languages or dataset.languages, per_language, seed)
-    changed, made = _changed(dataset, originals, probes, seed)
+    changed, made = _changed(dataset, originals, probes, seed, progress)
     if not changed:
         raise UsageError("no text could be changed by these probes; leave out `probes` for all usual ones")
     outputs = [*originals, *changed]
@@ -110,12 +113,12 @@ def _good(dataset: Dataset) -> set[str]:
 
 
 def _changed(
-    dataset: Dataset, originals: Sequence[Output], probes: Sequence[Probe], seed: int
+    dataset: Dataset, originals: Sequence[Output], probes: Sequence[Probe], seed: int, progress: Progress
 ) -> tuple[list[Output], pd.DataFrame]:
     """The changed outputs of each original, in the order of the probes, and how many there are."""
     changed: list[Output] = []
     counts: dict[tuple[str, str, str], Counter[str]] = {}
-    for output in originals:
+    for output in followed(originals, progress, len(originals)):
         others, foreign = _beside(dataset, output, originals)
         for probe in probes:
             for condition, dose in probe.conditions.items():

@@ -50,8 +50,8 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
     try:
-        with console.progress("reading"):
-            dataset = metal.read(data)
+        with console.progress("reading") as advance:
+            dataset = metal.read(data, progress=advance)
     except MetalError as error:  # what remedies name are options of import
         remedied = in_flags(str(error), command_named(["import"], root), root)
         folder = shlex.quote(f"datasets/{run_folder(None, data).name}")
@@ -168,8 +168,8 @@ def analysis(
             raise UsageError(f"{out} is a run of other data; give another `out`, or `force=True` to replace it")
         with console.progress(doing) as advance:
             run = function(given, *ratings, progress=advance, **options)
-        with console.progress("drawing"):
-            run.save(out, force=force or again)
+        with console.progress("drawing") as advance:
+            run.save(out, force=force or again, progress=advance)
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
             why = "cannot be written, or changed meanwhile" if isinstance(given, Path) else "has no history"
             console.say(f"{data} {why}: this version and its ensembles are in {out} only")
@@ -191,7 +191,8 @@ def demo(out: Path | None, force: bool) -> None:
     for dataset, run in audits.items():
         folder = out / dataset
         again = (folder / "run.toml").is_file() and made_from(folder, Path(run.data["path"]))
-        run.save(folder, force=force or again)
+        with console.progress("drawing") as advance:
+            run.save(folder, force=force or again, progress=advance)
         console.show(Paragraph(headline(run), strong=True))
         console.show(replace(next(brief(run)), title=run.data["title"]))
         console.say(f"Report: {folder / 'report.html'}", wrap=False)

@@ -151,8 +151,8 @@ def import_(
         if not (out or into):
             out = prompt("Folder to write", default=Path("datasets") / (options["name"] or path.stem), type=PATH)
             check_new(out, force=force)
-    with console.progress("reading"):
-        dataset = metal.read(path, format, into=into, **options)
+    with console.progress("reading") as advance:
+        dataset = metal.read(path, format, into=into, **options, progress=advance)
     folder = out or into
     assert folder is not None
     dataset.save(folder, force=force, update=into is not None)

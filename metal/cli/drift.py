@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +23,39 @@ MOST_STREAMS = 8
 AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
 
 
-def _folder(out: Path | None, run: Path, ending: str, force: bool) -> Path:
-    """The run folder that was asked for, or runs/RUN-diff; one that this verb made is replaced."""
+def _compare(
+    function: Callable[..., Any],
+    run: Path,
+    out: Path | None,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    force: bool,
+    junit: Path | None = None,
+    **options: Any,
+) -> None:
+    """Print and save what has changed, to runs/RUN-VERB where nothing else is asked for; a gate's verdict is the exit
+    code.
+    """
     from metal.runs.parts import command_of
 
+    check_one_way(as_json, as_markdown)
+    ending = function.__name__
     folder = out or Path("runs") / f"{run.resolve().name.split('.')[0]}-{ending}"
     check_new(folder, force=force or command_of(folder) == ending)
-    return folder
+    with console.progress("comparing"):
+        made = function(run=run, **options)
+    with console.progress("drawing") as advance:
+        made.save(folder, force=True, progress=advance)
+    if junit:
+        write_new(junit, made.junit())
+    gated = function is metal.gate
+    show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict} if gated else None)
+    if gated:
+        sys.exit(made.exit_code)
 
 
-@verb(
+diff = verb(
     metal.diff,
     out_option("runs/RUN-diff"),
     *AT_THE_END,
@@ -38,25 +63,7 @@ def _folder(out: Path | None, run: Path, ending: str, force: bool) -> Path:
         metal diff runs/today runs/last-week
         metal diff runs/new-model runs/old-model -j openai:gpt-4.1/detailed=openai:gpt-4o/detailed
     """,
-)
-def diff(
-    run: Path,
-    baseline: Path,
-    out: Path | None,
-    verbose: bool,
-    as_json: bool,
-    as_markdown: bool,
-    force: bool,
-    **options: Any,
-) -> None:
-    check_one_way(as_json, as_markdown)
-    folder = _folder(out, run, "diff", force)
-    with console.progress("comparing"):
-        made = metal.diff(run, baseline, **options)
-    made.save(folder, force=True)
-    show_run(made, folder, verbose, as_json, as_markdown)
-
-
+)(partial(_compare, metal.diff))
 gate = WithDefault(
     default=verb(
         metal.gate,
@@ -71,29 +78,8 @@ gate = WithDefault(
             metal gate init datasets/anchors runs/baseline
             metal gate gate.toml runs/today --junit gate.xml
         """,
-    )(lambda **options: _gate(**options))
+    )(partial(_compare, metal.gate))
 )
-
-
-def _gate(
-    gate: Path,
-    run: Path,
-    out: Path | None,
-    junit: Path | None,
-    verbose: bool,
-    as_json: bool,
-    as_markdown: bool,
-    force: bool,
-) -> None:
-    check_one_way(as_json, as_markdown)
-    folder = _folder(out, run, "gate", force)
-    with console.progress("comparing"):
-        made = metal.gate(gate, run)
-    made.save(folder, force=True)
-    if junit:
-        write_new(junit, made.junit())
-    show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict})
-    sys.exit(made.exit_code)
 
 
 @verb(

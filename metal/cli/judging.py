@@ -38,7 +38,7 @@ def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
 
     asking = sys.stdin.isatty() if ask is None else ask
     with ExitStack() as bar:  # beside nothing else that is printed
-        bar.enter_context(console.progress("planning"))
+        advances = [bar.enter_context(console.progress("planning"))]
 
         def without_bar(function: Callable[..., Any]) -> Callable[..., Any]:
             def printing(*given: Any) -> Any:
@@ -52,13 +52,14 @@ def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
             bar.close()
             with asking_text.progress(engine) as look:
                 yield look
-            bar.enter_context(console.progress("reading answers"))
+            advances.append(bar.enter_context(console.progress("reading answers")))
 
         yield Callbacks(
             say=without_bar(console.say),
             estimated=without_bar(asking_text.show_estimates),
             confirm=without_bar(_confirm) if asking else lambda estimates: True,
             watch=watch,
+            progress=lambda done, total: advances[-1](done, total),
             interrupted=without_bar(lambda line: print(f"\n{line}", file=sys.stderr)),
             signals=True,
         )

@@ -42,7 +42,8 @@ def passport(
         made = metal.passport(run, *runs, **options)
     if again and not (force or made_from(out, Path(made.data["path"]))):
         raise UsageError(f"{out} is a passport from other data; give another `out`, or `force=True` to replace it")
-    made.save(out, force=force or again)
+    with console.progress("drawing") as advance:
+        made.save(out, force=force or again, progress=advance)
     if as_json:
         print_json(made.content)
         return

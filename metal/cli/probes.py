@@ -29,8 +29,8 @@ probe = click.Group("probe", short_help="Say what judges are blind to, without p
 )
 def plan(data: Path, **options: Any) -> None:
     given = read_and_say(data)
-    with console.progress("planning"):
-        planned = metal.probe_plan(given, **options)
+    with console.progress("planning") as advance:
+        planned = metal.probe_plan(given, **options, progress=advance)
     outputs, criteria = len(planned.dataset.outputs), plural(len(planned.dataset.asked), "criterion", "criteria")
     calls = f"{planned.calls:,} calls for a judge with one prompt"
     console.say(f"{outputs:,} outputs, changed and as they were, on {criteria}: {calls}.", bold=True)

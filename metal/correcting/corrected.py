@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -16,6 +16,7 @@ from metal.auditing.settings import AuditSettings
 from metal.correcting.class_shares import CLASSES, class_rows
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
+from metal.data.progress import Progress
 from metal.data.text import plural
 from metal.errors import UsageError
 from metal.stats.corrected import Corrected, Mean, corrected_mean
@@ -77,7 +78,7 @@ def corrected(
     labels: int = 0,
     test_set: bool = False,
     drawn: Mapping[str, float] | None = None,
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> Analysed:
     """Corrected means and differences, or shares of classes: the tables `corrected`, `differences` and `classes`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import SEVERAL, language_name
 from metal.data.pairs import one_item_per_pair
+from metal.data.progress import Progress, divided, followed
 from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError, check_known
 from metal.fairness.conditions import CONDITIONS, condition_rows, flips, unpaired_outputs
@@ -54,7 +55,7 @@ def language_bias(
     *,
     pivot: str = "",
     falls: Sequence[str] = (),
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> Analysed:
     """How each judge treats each language. pivot: the language that flips are counted against; where empty, English if
     there is English, else the language with the most outputs. falls: criteria that a wrong language must fail.
@@ -98,24 +99,23 @@ def language_bias(
     severity: list[dict[str, Any]] = []
     unpaired: dict[str, set[str]] = {}
     ordered = [dataset.criteria[name] for name in chosen if name not in unordered]
-    for done, criterion in enumerate(ordered):
+    for criterion, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
         again = {judge: repeats_of(dataset, judge) for judge in judges}
         raters = {*people, *judges, *(name for names in again.values() for name in names)}
         scored = scored_outputs(dataset, criterion, raters, languages)
-        progress(done, len(ordered))
         if scored is None:
             continue
         most = scored.languages[int(np.bincount(scored.language, minlength=len(scored.languages)).argmax())]
         reference = pivot or ("en" if "en" in scored.languages else most)
         panel = [name for name in people if name in scored.matrix.raters]
         severity += severity_rows(scored, panel)
-        for judge in (name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)):
+        here = [name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)]
+        for judge in followed(here, advance, len(here)):
             repeats = [name for name in again[judge] if name in scored.matrix.raters]
             rows += _rows(scored, judge, repeats, panel, reference)
             if judge != PEOPLE:
                 changes += condition_rows(scored, judge, panel, dataset.raters, falls)
                 unpaired.setdefault(judge, set()).update(unpaired_outputs(scored, judge, dataset.outputs))
-    progress(len(ordered), len(ordered))
     made = {"language_bias": rows, "conditions": changes, "severity": severity}
     tables = {name: pd.DataFrame(made[name], columns=list(columns)) for name, columns in TABLES.items()}
     if not rows:

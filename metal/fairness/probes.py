@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import language_name
+from metal.data.progress import Progress, divided, followed
 from metal.data.records import Criterion
 from metal.data.text import figure, first_few, interval, plural, signed
 from metal.errors import UsageError, check_known
@@ -70,7 +71,7 @@ class _Scores:
         return first[both], second[both], pd.factorize(of[both])[0], int((~both).sum())
 
 
-def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None]) -> Analysed:
+def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progress) -> Analysed:
     """What each judge makes of each change that the dataset of probes declares.
 
     Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or that no judge
@@ -90,13 +91,12 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Callabl
     ordered = [name for name in scales if name not in unordered]
     rows: list[dict[str, Any]] = []
     trends: list[dict[str, Any]] = []
-    for done, name in enumerate(ordered):
-        progress(done, len(ordered))
+    for name, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
         scores = _scores(dataset, dataset.criteria[name], settings.languages)
-        for judge in (judge for judge in judges if judge in scores.wide):
+        here = [judge for judge in judges if judge in scores.wide]
+        for judge in followed(here, advance, len(here)):
             rows += _rows(scores, judge, [person for person in people if person in scores.wide], declared, settings)
             trends += _trends(scores, judge, declared)
-    progress(len(ordered), len(ordered))
     if not rows:
         raise UsageError(
             f"no judge has rated {dataset.card.name}; let one, with `metal.judge`, and give its run folder as well"

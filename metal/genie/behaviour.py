@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
+from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.records import Criterion
 from metal.genie.colleagues import (
     NO_LEVELS,
@@ -43,6 +44,7 @@ def behaviour(
     distrusted: Collection[str] = (),
     resamples: int = 2000,
     seed: int = 0,
+    progress: Progress = no_progress,
 ) -> pd.DataFrame:
     """How each person rates beside the others: a row for each person x language x criterion, and one for each person x
     language over ALL_CRITERIA, by language, group, person and criterion in declared order.
@@ -68,12 +70,14 @@ def behaviour(
     """
     bootstrap = SourceBootstrap(resamples, seed)
     rows: list[dict[str, Any]] = []
-    for group in sorted({rater.group for rater in dataset.raters.values() if rater.kind == "human"}):
+    groups = sorted({rater.group for rater in dataset.raters.values() if rater.kind == "human"})
+    for group, advance in zip(groups, divided(progress, *[1] * len(groups)), strict=True):
         examined = [name for name, each in dataset.raters.items() if each.kind == "human" and each.group == group]
         people = [name for name in examined if name not in distrusted] or examined
         table = dataset.ratings[dataset.ratings["rater"].isin(examined)]
         grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
-        for language in sorted({str(language) for language, _ in grouped}):
+        languages = sorted({str(language) for language, _ in grouped})
+        for language in followed(languages, advance, len(languages)):
             cells = [
                 ColleaguesCell(language, criterion, grouped[language, name], frozenset(people))
                 for name, criterion in dataset.criteria.items()

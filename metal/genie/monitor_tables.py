@@ -19,6 +19,7 @@ import pandas as pd
 from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
+from metal.data.progress import Progress, divided, no_progress
 from metal.data.text import signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
@@ -201,7 +202,7 @@ def monitor_tables(
     rounds: Iterable[Mapping[str, Any]] = (),
     resamples: int,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> dict[str, pd.DataFrame]:
     """The tables by name: answers to test questions, behaviour, agreement, panels, exclusions and rounds.
 
@@ -209,24 +210,25 @@ def monitor_tables(
     with noisy people and without. panels: the rows of scores by people per output, from a dataset and a seed. rounds:
     lines of annotation/rounds.jsonl. progress: called with steps done and all.
     """
-    progress(0, 3)
+    behaving, agreeing, settling = divided(progress, 8, 1, 4)
     people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
     noisy = [name for name in people if name in monitoring.noisy]
     beside = pd.DataFrame(columns=list(BEHAVIOUR))
     if people:
-        beside = behaviour(dataset, distrusted=noisy, resamples=resamples, seed=seed)
+        beside = behaviour(dataset, distrusted=noisy, resamples=resamples, seed=seed, progress=behaving)
     behaviour_rows: list[Any] = beside.to_dict("records")
     beside["stands_out"] = ["; ".join(stands_out(row)) for row in behaviour_rows]
     beside["not_compared"] = [not_compared(row) for row in behaviour_rows]
-    progress(1, 3)
     agreement_rows = [{**row, "without_noisy": False} for row in (agreement(dataset) if people else ())]
     exclusions = pd.DataFrame({name: [] for name in EXCLUSIONS})
     if noisy and len(noisy) < len(people):
         remaining, excluded = without(dataset, monitoring.noisy)
         exclusions = excluded.table
-        progress(2, 3)
+        agreeing(1, 1)
         agreement_rows += [{**row, "without_noisy": True} for row in agreement(remaining)]
-    progress(3, 3)
+    settling(0, 1)
+    panel_rows = list(panels(dataset, seed))
+    settling(1, 1)
     return {
         "raters": monitoring.raters,
         "workers": monitoring.workers,
@@ -234,7 +236,7 @@ def monitor_tables(
         "questions": monitoring.questions,
         "behaviour": beside,
         "agreement": pd.DataFrame(agreement_rows, columns=list(AGREEMENT)),
-        "panels": pd.DataFrame(list(panels(dataset, seed)), columns=list(PANELS)),
+        "panels": pd.DataFrame(panel_rows, columns=list(PANELS)),
         "exclusions": exclusions,
         "rounds": pd.DataFrame(_round_rows(rounds), columns=list(ROUNDS)),
     }

@@ -16,7 +16,7 @@ question counts of WMT21, which the paper took, were not published; here they ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from metal.data.progress import Progress, no_progress
 from metal.errors import UnknownName, UsageError
 from metal.stats.beta_mixture import BetaMixture
 from metal.stats.beta_mixture_fit import Starts, draw_starts, fit, fit_groups
@@ -235,7 +236,7 @@ def simulate(
     mean_questions: float = 10.0,
     noisy_beta: float = NOISY_BETA,
     seed: int = 0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> pd.DataFrame:
     """Precision and recall of each model by how many questions people had, over `seeds` x `rounds` rounds.
 

@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
@@ -21,6 +21,7 @@ from metal.auditing.settings import AuditSettings
 from metal.correcting.corrected import ALL, LEAST, SourceMeans, source_means
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
+from metal.data.progress import Progress
 from metal.data.text import plural
 from metal.errors import UsageError
 from metal.planning.cells import Prices
@@ -119,9 +120,7 @@ class Pilot:
         return math.sqrt(self.sd**2 * (1 - self.rho_low**2 * (1 - (self.share if self.judged else 0))) / self.price(1))
 
 
-def plan_labels(
-    dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Callable[[int, int], None]
-) -> Analysed:
+def plan_labels(dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Progress) -> Analysed:
     """Labels for the half-width asked for, or what a budget gives, from the people and judges in the data.
 
     Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError where there is no judge,

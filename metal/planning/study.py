@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
+from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.text import plural, signature_line
 from metal.errors import Undefined, UsageError
 from metal.planning.cells import DesignCell, DesignSettings, Prices, design_cells
@@ -59,27 +60,20 @@ class DesignTables:
     signature: str
 
 
-def design(
-    dataset: Dataset, settings: DesignSettings, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> DesignTables:
+def design(dataset: Dataset, settings: DesignSettings, *, progress: Progress = no_progress) -> DesignTables:
     """The study of a dataset. Errors as of `design_cells`."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
-    total = sum(
-        2 * len(cell.judged_sizes) * (1 + len(cell.judges))
-        + cell.scored * len(cell.sizes) * len(np.unique(cell.generators))
-        for cell in cells
-    )
-    done = 0
-    for cell in cells:
+    advances = divided(progress, *[1] * 2 * len(cells))
+    for cell, designing, planning in zip(cells, advances[::2], advances[1::2], strict=True):
+        number = 2 * len(cell.judged_sizes) * (1 + len(cell.judges))
         if cell.scored:
-            rows["designs"] += design_rows(cell)
+            rows["designs"] += design_rows(cell, designing)
             rows["raters"] += rater_rows(cell)
-        for plan in plans(cell):
+            number += len(cell.sizes) * len(np.unique(cell.generators))
+        for plan in followed(plans(cell), planning, number):
             rows["needs"].append(_need(cell, plan))
             rows["curves"] += _curve(cell, plan)
-            done += 1
-            progress(done, total)
     rows["populations"] = population_rows(rows["designs"])
     outputs: dict[str, float] = {}
     for cell in cells:
@@ -95,13 +89,13 @@ def design(
 # ---------------------------------------------------------------- budgets of labels
 
 
-def design_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
+def design_rows(cell: DesignCell, progress: Progress) -> Iterator[dict[str, Any]]:
     """Every design with all people together, then with each population of them alone."""
     populations = {ALL: tuple(range(len(cell.people)))}
     if len(cell.populations) > 1:
         populations |= cell.populations
-    designs = product(populations.items(), _scales(cell), AGGREGATIONS, LABELLINGS)
-    for (population, places), (scale, labels), aggregation, labelling in designs:
+    designs = list(product(populations.items(), _scales(cell), AGGREGATIONS, LABELLINGS))
+    for (population, places), (scale, labels), aggregation, labelling in followed(designs, progress, len(designs)):
         row = {"population": population, "people": len(places), "scale": scale}
         row |= {"aggregation": aggregation, "labelling": labelling}
         # One label is its own mean and its own majority: one simulation serves both.

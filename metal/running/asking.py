@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from metal.data.progress import Progress, no_progress
 from metal.errors import UsageError
 from metal.raters.judges.call import VERDICT
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
@@ -46,14 +47,16 @@ class Callbacks:
 
     say: a note or a warning. estimated: calls, tokens and cost to come, and what they are about, before anything is
     sent. confirm: whether to go on, where something is to be paid. watch: entered with the engine while it works;
-    what it gives is called again and again, to show the progress. interrupted: what a first Ctrl-C came to.
-    signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order; only in the main thread.
+    what it gives is called again and again, to show the progress. progress: of what comes before and after that.
+    interrupted: what a first Ctrl-C came to. signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order;
+    only in the main thread.
     """
 
     say: Callable[[str], None] = lambda line: None
     estimated: Callable[[Sequence[CostEstimate], str], None] = lambda estimates, what: None
     confirm: Callable[[Sequence[CostEstimate]], bool] = lambda estimates: True
     watch: Callable[[Engine], AbstractContextManager[Callable[[], None]]] = unwatched
+    progress: Progress = no_progress
     interrupted: Callable[[str], None] = lambda line: None
     signals: bool = False
 
@@ -143,7 +146,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
         job.begin(out, force=terms.force)
         began = time.monotonic()
         ended = await _run(engine, job, out, answered, terms, callbacks) if job.plan.models else None
-        statistics = job.finish(out)
+        statistics = job.finish(out, callbacks.progress)
     return _outcome(job, coming, ended, statistics, time.monotonic() - began)
 
 

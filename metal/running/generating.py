@@ -26,6 +26,7 @@ from metal.building.store import read_tasks
 from metal.data.dataset import Dataset, dataset_to_change, load_dataset, update_dataset
 from metal.data.files import check_outside, whole_text
 from metal.data.languages import language_name, sides
+from metal.data.progress import Progress, no_progress
 from metal.data.records import Output
 from metal.data.text import listed, plural, signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
@@ -92,7 +93,7 @@ class GenerateJob(Job):
                 )
         super().check(out)
 
-    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
+    def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
         """Add the outputs to the dataset; what it holds besides stays."""
         with dataset_to_change(self.folder) as dataset:  # as it is now: a run takes its time
             return self._add_to_dataset(dataset, out)

@@ -15,6 +15,7 @@ import tomli_w
 
 from metal.data.dataset import Dataset
 from metal.data.files import check_new, read_toml, write_new
+from metal.data.progress import Progress, no_progress
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
@@ -169,7 +170,7 @@ class Job(ABC):
         self.write_run(out)
 
     @abstractmethod
-    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
+    def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
         """Make of the journal what the verb is for, and write it."""
 
     def write_run(self, out: Path, **more: Any) -> None:

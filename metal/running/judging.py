@@ -13,6 +13,7 @@ from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
 from metal.data.files import bundled, write_jsonl
 from metal.data.languages import language_name, sides
+from metal.data.progress import Progress, no_progress
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
 from metal.data.records import COMPARED, SWAPPED, Criterion, Output, Rating
@@ -118,7 +119,7 @@ class JudgeJob(Job):
         prompts, criteria = self.plan.prompts, self.plan.criteria
         return {f"{prompt.name} {name}": prompt.digest(name) for prompt in prompts for name in criteria}
 
-    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
+    def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
         """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
         collected = Collected(self.plan, index_journal(self.plan, out / JOURNAL))
         rated = with_questions(self.dataset, self.questions)
@@ -131,7 +132,7 @@ class JudgeJob(Job):
             if row[0] in chosen and row[1] in self.plan.criteria
         )
         answers: list[Rating] = []
-        kept = self._kept(chain(collected.ratings(), baselines), answers)
+        kept = self._kept(chain(collected.ratings(progress), baselines), answers)
         optional = OPTIONAL if any(model.gives_probabilities for model in self.plan.models) else ()
         rows = write_ratings(kept, out / "ratings.parquet", optional)
         write_tests(out, self.questions, answers)

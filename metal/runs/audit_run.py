@@ -312,8 +312,12 @@ class AuditRun(Run):
 
     def model_and_prompt(self, judge: str) -> tuple[str, str]:
         """What a judge is made of; its own name stands for a model that was not recorded."""
-        about = self.raters[judge].about
-        return name(about.get("model") or judge), name(about.get("prompt") or "")
+        return self._made_of[judge]
+
+    @cached_property
+    def _made_of(self) -> dict[str, tuple[str, str]]:
+        raters = self.raters.items()
+        return {key: (name(of.about.get("model") or key), name(of.about.get("prompt") or "")) for key, of in raters}
 
 
 def _disagreements(path: Path) -> pa.Table:

@@ -22,6 +22,7 @@ from metal.data.dataset import Dataset
 from metal.data.dataset_lines import criterion_record, rater_record
 from metal.data.escaping import csv_text
 from metal.data.files import read_toml, write_jsonl
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Manifest, Rater
 from metal.errors import DataError, UsageError
 
@@ -64,26 +65,32 @@ def write_parts(
     warnings: Iterable[str],
     raters: Iterable[Rater],
     tables: Mapping[str, pd.DataFrame],
+    progress: Progress = no_progress,
 ) -> None:
     """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures only."""
     (folder / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
-    write_results(folder, warnings, raters, tables)
+    write_results(folder, warnings, raters, tables, progress)
 
 
 def write_results(
-    folder: Path, warnings: Iterable[str], raters: Iterable[Rater], tables: Mapping[str, pd.DataFrame]
+    folder: Path,
+    warnings: Iterable[str],
+    raters: Iterable[Rater],
+    tables: Mapping[str, pd.DataFrame],
+    progress: Progress = no_progress,
 ) -> None:
     """All of them but run.toml; those that are in the folder are replaced."""
     lines = "".join(f"{' '.join(text.split())}\n" for text in warnings)
     (folder / "warnings.txt").write_text(lines, encoding="utf-8")
     write_jsonl(folder / "raters.jsonl", map(rater_record, raters))
-    write_tables(folder / "tables", tables)
+    write_tables(folder / "tables", tables, progress)
 
 
-def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
-    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only."""
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame], progress: Progress = no_progress) -> None:
+    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only. progress: in figures."""
     folder.mkdir(exist_ok=True)
-    for name, table in tables.items():
+    sizes = [table.size for table in tables.values()]
+    for name, table in followed(tables.items(), progress, sum(sizes), sizes):
         (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
         (folder / f"{name}.json").write_text(_json(records(table)), encoding="utf-8")
         table.to_parquet(folder / f"{name}.parquet", index=False)

@@ -15,6 +15,7 @@ from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_criterion, read_raters
 from metal.data.files import new_folder, of_one_state, write_new
 from metal.data.languages import language_name
+from metal.data.progress import Progress, divided, no_progress
 from metal.data.records import Criterion, Manifest, Rater
 from metal.data.text import name
 from metal.errors import DataError, UsageError
@@ -105,17 +106,25 @@ class Run:
         run._check(folder)
         return run
 
-    def write(self, folder: Path, page: Callable[[Self], str], *, force: bool = False) -> None:
+    def write(
+        self,
+        folder: Path,
+        page: Callable[[Self, Progress], str],
+        *,
+        force: bool = False,
+        progress: Progress = no_progress,
+    ) -> None:
         """The run folder, whole or not at all, with the page that `page` draws of it.
 
         The bytes of the tables depend on their figures only. The page is drawn from what was written.
         """
+        writing, drawing = divided(progress, 1, 2)
         with new_folder(folder, force=force) as partial, ThreadPoolExecutor(1) as beside:
             more = beside.submit(self._write_more, partial)
-            write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables)
+            write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables, writing)
             if not self._large:
                 more.result()
-            write_page(page(type(self)._read(partial, folder.name, *self._large)), partial)
+            write_page(page(type(self)._read(partial, folder.name, *self._large), drawing), partial)
             more.result()
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, concat_facts
+from metal.data.progress import Progress, no_progress
 from metal.data.ratings import NOT_ASKED, facts_in, tidy_facts
 from metal.data.text import figure
 from metal.errors import UsageError
@@ -36,7 +37,7 @@ def seated(
     by: str,
     name: str,
     bootstrap: SourceBootstrap,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The facts of the jury's ratings, and a row for each language and criterion.
 

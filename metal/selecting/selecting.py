@@ -13,6 +13,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells, repeats_of
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.progress import Progress
 from metal.data.ratings import CONFIDENCE
 from metal.errors import UsageError, check_known
 from metal.stats.bootstrap import SourceBootstrap
@@ -65,7 +66,7 @@ class Sure:
 
 
 def selected(
-    dataset: Dataset, settings: AuditSettings, chosen: SelectSettings, progress: Callable[[int, int], None]
+    dataset: Dataset, settings: AuditSettings, chosen: SelectSettings, progress: Progress
 ) -> dict[str, pd.DataFrame]:
     """Tables `selection`, `calibration` and `curve`.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from metal.data.files import write_new
+from metal.data.progress import Progress
 from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
 from metal.show.svg import standalone
@@ -78,7 +79,7 @@ def _converter() -> ModuleType:
     return vl_convert
 
 
-def write_charts(charts: Sequence[Chart], folder: Path, advance: Callable[[int, int], None]) -> int:
+def write_charts(charts: Sequence[Chart], folder: Path, advance: Progress) -> int:
     """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before anything is written."""
     _converter()
     drawn = [chart for chart in charts if chart.svg]

@@ -18,6 +18,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from metal.data.escaping import csv_text, environment, policy, source
+from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.text import END_ISOLATE, ISOLATE, count, name, printable_sentence
 from metal.runs.run import Run
 from metal.show import svg
@@ -28,6 +29,7 @@ from metal.show.view import Chart, Paragraph, Screen, Section, TableView
 MOST_ROWS = 8  # of a table on a first screen
 _PLAIN = f"[^\\s`{ISOLATE}{END_ISOLATE}]"
 _HYPHENATED = re.compile(rf"(?<!\S)(?=\S*\w[-/]\w)(?:{ISOLATE}{_PLAIN}+{END_ISOLATE}|{_PLAIN})+(?!\S)")
+MOST_DEFLATED = 100  # no table of figures is deflated to less than a hundredth
 LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 
 
@@ -55,7 +57,9 @@ def blob(payload: Mapping[str, Any]) -> str:
 def fitting(csv: Mapping[str, str], room: float) -> dict[str, str]:
     """The CSV files that fit into `room` characters of a blob; the largest are left out first."""
     kept = dict(csv)
-    while kept and len(json.dumps(kept)) > room and len(blob({"csv": kept})) > room:  # deflating takes longer
+    while kept and (size := len("".join(kept.values()))) > room:
+        if size < MOST_DEFLATED * room and len(blob({"csv": kept})) <= room:
+            break
         del kept[max(kept, key=lambda key: len(kept[key]))]
     return kept
 
@@ -196,8 +200,10 @@ def headline(run: Run) -> str:
     return str(_module(run, "answer").headline(run))
 
 
-def page(run: Run) -> str:
+def page(run: Run, progress: Progress = no_progress) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
+    drawing, guarding, _ = divided(progress, 5, 2, 3)
+    drawing(0, 5)
     kind, module, words, answer = KINDS[run.command], _module(run), _module(run, "words"), _module(run, "answer")
     own = run.data.get("name") or run.name
     common = {
@@ -215,6 +221,7 @@ def page(run: Run) -> str:
         "sources": words.sources(run) if hasattr(words, "sources") else words.SOURCES,
         "settings": settings_in_words(run),
     }
+    drawing(2, 5)
     if hasattr(module, "content"):
         content = module.content(run)
     else:
@@ -222,7 +229,9 @@ def page(run: Run) -> str:
     write = document(kind.template, {**common, **content}, styles=kind.styles, scripts=kind.scripts)
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
     pack = getattr(module, "pack", pack_csv)
-    return write(pack(run, {key: csv_text(table) for key, table in run.tables.items()}, room))
+    drawing(5, 5)
+    named, sizes = run.tables.items(), [table.size for table in run.tables.values()]
+    return write(pack(run, {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)}, room))
 
 
 def charts(run: Run) -> list[Chart]:

@@ -152,7 +152,7 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     import_module("metal.cli.datasets")  # whose commands are made from the functions as they are
     notes = tuple(f"note {number}{' that is long' * 5}" for number in range(5))
     notes += (f"raters: {'who is one of many, ' * 50}taken for people (`kinds` changes it)",)
-    monkeypatch.setattr(metal, "read", lambda data: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
+    monkeypatch.setattr(metal, "read", lambda data, **_: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
     with click.Context(root):
         read_and_say(Path("t.csv"), verbose=False)
         short = capsys.readouterr().err.splitlines()
@@ -229,7 +229,12 @@ def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: p
             return True
 
     monkeypatch.setenv("TERM", "xterm")
-    for steps, shown in ([], ("planning", "0:00:00")), ([(1, 4), (3, 4)], ("planning", "3/4")):
+    steps_and_shown = (
+        ([], ("planning", "0:00:00")),
+        ([(1, 4), (3, 4)], ("planning", "3/4")),
+        ([(1_000, 2_000), (2_000, 2_000)], ("planning", "0:00:00")),  # done, but for what nobody counts
+    )
+    for steps, shown in steps_and_shown:
         monkeypatch.setattr(sys, "stderr", stream := Terminal())
         with console.progress("planning") as advance:
             for step in steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,6 +18,7 @@ from metal.building.crowdsourcing.posting import exclude
 from metal.building.forms import mturk
 from metal.building.forms.sheet import printable
 from metal.building.tasks import Answer
+from metal.data.progress import Progress, no_progress
 from metal.data.records import Criterion
 from metal.errors import MetalError, UsageError
 
@@ -25,9 +26,7 @@ AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
-def fetch(
-    turk: MTurk, campaign: MTurkCampaign, progress: Callable[[int, int], None] = lambda done, total: None
-) -> tuple[int, int]:
+def fetch(turk: MTurk, campaign: MTurkCampaign, progress: Progress = no_progress) -> tuple[int, int]:
     """Store every assignment that was submitted since the last pull, and every new status.
 
     HITs whose assignments were all approved or rejected are not asked for again. Returns how many assignments are new,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from metal.building.crowdsourcing.campaign import Campaign
 from metal.building.crowdsourcing.label_studio import TITLE_LIMIT, LabelStudio
+from metal.data.progress import Progress, no_progress
 from metal.errors import DataError, UsageError
 
 PROJECTS = "projects.jsonl"
@@ -155,9 +156,7 @@ def _interface(files: Mapping[str, bytes], language: str, name: str) -> str:
 # ---------------------------------------------------------------- posting and fetching
 
 
-def post(
-    server: LabelStudio, campaign: LabelStudioCampaign, progress: Callable[[int, int], None] = lambda done, total: None
-) -> int:
+def post(server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress) -> int:
     """Make and fill every project that is missing or incomplete; how many these were.
 
     Anything that an earlier push did, even if its last answer was lost, is recognised and not done twice. Raises
@@ -196,7 +195,7 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
 
 
 def fetch(
-    server: LabelStudio, campaign: LabelStudioCampaign, progress: Callable[[int, int], None] = lambda done, total: None
+    server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress
 ) -> Iterator[tuple[str, bytes]]:
     """(label, JSON export) of each project, with what was submitted so far. Raises UsageError if nothing was posted."""
     numbers = {name: int(record["project"]) for name, record in campaign.journal().items() if "project" in record}

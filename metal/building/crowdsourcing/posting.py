@@ -24,6 +24,7 @@ from metal.building.crowdsourcing.mturk_campaign import (
 )
 from metal.building.crowdsourcing.mturk_documents import QualificationTest, html_question
 from metal.data.languages import language_name
+from metal.data.progress import Progress, no_progress
 from metal.errors import DataError, UsageError
 
 TEST_SECONDS = 3600
@@ -79,7 +80,7 @@ def post(
     questions: Mapping[str, tuple[str, str]],
     needed: list[dict[str, Any]],
     clock: Callable[[], datetime],
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> int:
     """Post what is not posted yet; how many HITs these were. needed: requirements of the HITs.
 

@@ -20,6 +20,7 @@ import pandas as pd
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
 from metal.data.languages import check_language, find_language, is_language
+from metal.data.progress import no_progress
 from metal.data.ratings import FRAME, check_once, row_of, tidy_facts
 from metal.data.records import KINDS, METRIC_SCORE, Output, Rater, Source
 from metal.data.tables.cells import (
@@ -52,13 +53,15 @@ OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "k
     "reader",
     "scales",
     "sheet",
+    "progress",
 }
 IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table file; see `draft_from` for the options."""
-    return draft_from(read_frame(path, options.get("sheet", "")), options, path)
+    frame = read_frame(path, options.get("sheet", ""), options.get("progress", no_progress))
+    return draft_from(frame, options, path)
 
 
 def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
@@ -94,7 +97,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     - directions, levels, measures, ranges, shifts {criterion, with *: value}: see metal.data.tables.scales
     - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the dataset to be joined
     - described: a function that gives a criterion by its name, or None for one that it does not know
-    - name: of the dataset; sheet: of an XLSX file
+    - name: of the dataset; sheet: of an XLSX file; progress: of reading a file
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """

@@ -37,8 +37,8 @@ def _count_what_is_no_text(tidy: pd.DataFrame, notes: list[str]) -> None:
     """Say what conversations have beside text: no judge is shown it."""
     kinds: Counter[str] = Counter()
     for role in set(tidy) & {"source_text", "text", *TEXTS}:
-        for of_cell in {str(cell): not_text(cell) for cell in tidy[role]}.values():  # each once, however many rated it
-            kinds += of_cell
+        for cell in {str(cell): cell for cell in tidy[role]}.values():  # each once, however many rated it
+            kinds += not_text(cell)
     if kinds:
         parts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
         notes.append(f"conversations: what is no text is left out, no judge is shown it: {parts}")

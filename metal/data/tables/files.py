@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.files import parse_json, read_text
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.header import LOOKED_AT, Row, about_header, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
 from metal.data.text import first_few, plural
@@ -38,8 +39,9 @@ def _ending(path: Path) -> str:
     return path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
-def read_frame(path: str | Path, sheet: str = "") -> pd.DataFrame:
-    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to read.
+def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progress) -> pd.DataFrame:
+    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to read. progress: in
+    rows of XLSX and JSONL; what Arrow reads at once takes no time to speak of.
 
     Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises UsageError or
     DataError, with the row where there is one, when it cannot be read.
@@ -55,9 +57,9 @@ def read_frame(path: str | Path, sheet: str = "") -> pd.DataFrame:
             return _without_bytes(pd.read_parquet(path), path)
         if ending == ".xlsx":
             notes: list[str] = []
-            return _with_header(sheet_rows(path, notes, sheet), notes, path)
+            return _with_header(sheet_rows(path, notes, sheet, progress), notes, path)
         if ending in (".json", ".jsonl"):
-            return _from_json(path, lines=ending == ".jsonl")
+            return _from_json(path, progress, lines=ending == ".jsonl")
         return _from_csv(path)
     except UnicodeDecodeError as error:
         remedy = "Save it as UTF-8; from Excel choose 'CSV UTF-8'"
@@ -187,7 +189,7 @@ def separator_of(text: str) -> str:
     return best if columns(best) > 1 else ""
 
 
-def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
+def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects stay as they are."""
 
     def parse(text: str, place: str) -> Any:
@@ -207,8 +209,8 @@ def _from_json(path: Path, *, lines: bool) -> pd.DataFrame:
 
     text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
     if lines and not text.lstrip().startswith("["):
-        numbered = ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
-        records = [parse(line, f"{path} line {number}") for number, line in numbered]
+        numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        records = [parse(line, f"{path} line {number}") for number, line in followed(numbered, progress, len(numbered))]
     else:
         records = _records(parse(text, str(path)))
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):

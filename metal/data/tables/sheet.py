@@ -8,17 +8,20 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.header import LOOKED_AT, titles_above
 from metal.data.tables.names import is_known
 from metal.data.text import first_few
 from metal.errors import UnknownName
 
 
-def sheet_rows(path: Path, notes: list[str], name: str = "") -> list[list[str | None]]:
+def sheet_rows(
+    path: Path, notes: list[str], name: str = "", progress: Progress = no_progress
+) -> list[list[str | None]]:
     """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty cell.
 
     name: of the sheet; else it is the first whose header names two columns that METAL knows. notes: get which it is,
-    and which others there are. Raises UnknownName for a sheet that is not there.
+    and which others there are. progress: in rows. Raises UnknownName for a sheet that is not there.
 
     pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
     """
@@ -45,12 +48,16 @@ def sheet_rows(path: Path, notes: list[str], name: str = "") -> list[list[str | 
             sheet = book[title]
             named = [place for row in headers[title] for place, cell in enumerate(row, 1) if cell is not None]
             width = max(named, default=1)
-            for number, row in enumerate(sheet.iter_rows(max_col=width, values_only=True), 1):
+            with zipfile.ZipFile(path) as archive:
+                written = archive.read(sheet._worksheet_path.lstrip("/"))
+            total = len(re.findall(rb"</(?:\w+:)?row>", written))
+            cells = followed(sheet.iter_rows(max_col=width, values_only=True), progress, total)
+            for number, row in enumerate(cells, 1):
                 if any(cell is not None for cell in row):
                     rows += [[None] * width for _ in range(number - 1 - end)]
                     rows.append([_text(cell) for cell in row] + [None] * (width - len(row)))
                     end = number
-            for left, top_row, right, bottom in _merged_down(path, sheet._worksheet_path):
+            for left, top_row, right, bottom in _merged_down(written):
                 for row in rows[top_row : min(bottom, len(rows))]:
                     row[left - 1 : right] = rows[top_row - 1][left - 1 : right]
         finally:
@@ -58,12 +65,11 @@ def sheet_rows(path: Path, notes: list[str], name: str = "") -> list[list[str | 
     return rows
 
 
-def _merged_down(path: Path, sheet: str) -> list[tuple[int, int, int, int]]:
+def _merged_down(written: bytes) -> list[tuple[int, int, int, int]]:
     """Left, top, right and bottom of cells merged over several rows: what stands in the first holds for all."""
     from openpyxl.utils import range_boundaries
 
-    with zipfile.ZipFile(path) as archive:
-        ranges = re.findall(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"', archive.read(sheet.lstrip("/")))
+    ranges = re.findall(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"', written)
     corners = (range_boundaries(merged.decode()) for merged in ranges)
     return [(left, top, right, bottom) for left, top, right, bottom in corners if bottom > top]
 

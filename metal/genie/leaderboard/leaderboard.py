@@ -5,7 +5,7 @@ better; automatic metrics beside; what is still to be rated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
@@ -15,6 +15,7 @@ import pandas as pd
 from metal import __version__
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import language_name
+from metal.data.progress import Progress, no_progress
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
 from metal.genie.leaderboard.beside import beside_rows, coverage_rows, raters_beside
@@ -128,7 +129,7 @@ class LeaderboardTables:
 def leaderboard(
     dataset: Dataset,
     settings: LeaderboardSettings | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> LeaderboardTables:
     """The leaderboard of a dataset: all languages together, where there are several, then each; each criterion that
     people rated and whose scale has ends, then `overall`, the mean of these on each output.

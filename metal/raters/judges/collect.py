@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from metal.data.files import whole_text
+from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.records import Rater, Rating
 from metal.raters.judges.call import VERDICT, Question, RunPlan
 from metal.raters.judges.journal import FAILED, INCOMPLETE, REJECTED, read_line, scan
@@ -172,10 +173,15 @@ class Collected:
     plan: JudgingPlan
     index: JournalIndex
 
-    def ratings(self) -> Iterator[Rating]:
-        """A rating for every criterion of what was asked, in the plan's order. Counts into the statistics."""
-        for model in self.plan.models:
-            for question, record in self.index.records(self.plan.questions(model)):
+    def ratings(self, progress: Progress = no_progress) -> Iterator[Rating]:
+        """A rating for every criterion of what was asked, in the plan's order. Counts into the statistics.
+
+        progress: in questions.
+        """
+        models = self.plan.models
+        for model, advance in zip(models, divided(progress, *[1] * len(models)), strict=True):
+            records = self.index.records(self.plan.questions(model))
+            for question, record in followed(records, advance, self.plan.questions_per_model):
                 name = rater_name(model, question.prompt, question.sample)
                 statistics = self.index.statistics[rater_name(model, question.prompt)]
                 if record is None:

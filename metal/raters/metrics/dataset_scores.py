@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +20,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.files import whole_text
+from metal.data.progress import Progress
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
 from metal.data.tables.files import read_frame
@@ -35,8 +36,6 @@ AT_ONCE = 256  # texts a metric is handed at a time, between two steps of the pr
 NO_NUMBER = ("", "nan", "na", "null", "none")
 GIVEN = "It has the column source and one for each metric of the board"
 WANTED = "It has the columns output and score, or source, generator and score"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -293,8 +293,8 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. As long as nobody
-    has said how much there is to do, it shows the time that has passed.
+    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. Until
+    it is known how much there is to do, and once all of that is done, it shows the time that has passed.
     """
     if not sys.stderr.isatty():
         yield lambda name, done, total: None
@@ -302,7 +302,6 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         ProgressColumn,
         Task,
@@ -311,25 +310,30 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
     from rich.text import Text
 
     class Numbers(ProgressColumn):
         """Done of all, rate and remaining time; the time that has passed where it is not known how much there is."""
 
-        counted = (MofNCompleteColumn().render, lambda task: TaskProgressColumn.render_speed(task.speed))
         remaining, elapsed = TimeRemainingColumn().render, TimeElapsedColumn().render
 
         def render(self, task: Task) -> Text:
             if task.total is None:
                 return self.elapsed(task)
-            return Text(" ").join(part(task) for part in (*self.counted, self.remaining))
+            counted = Text(f"{task.completed:,.0f}/{task.total:,.0f}")
+            return Text(" ").join([counted, TaskProgressColumn.render_speed(task.speed), self.remaining(task)])
 
-    parts = (TextColumn("{task.description}", markup=False), BarColumn(), Numbers())
+    numbers = Numbers(table_column=Column(no_wrap=True))
+    parts = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), numbers)
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda name, done, total: bar.update(
-            task, description=f"{what}, {clean(name)}" if name else what, completed=done, total=total
-        )
+
+        def advance(name: str, done: int, total: int) -> None:
+            bar.tasks[0].total = total if done < total else None
+            bar.update(task, description=f"{what}, {clean(name)}" if name else what, completed=done)
+
+        yield advance
 
 
 @contextmanager

@@ -1,0 +1,71 @@
+"""How far long work has come: what its callback is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import metal
+from metal.data.progress import divided, followed
+
+Steps = list[tuple[int, int]]
+
+
+@pytest.fixture
+def reported() -> Steps:
+    return []
+
+
+def test_steps_are_counted_once_they_are_done(reported: Steps) -> None:
+    for step in followed("abc", lambda *now: reported.append(now), 3):
+        reported.append((ord(step), 0))
+    assert reported == [(0, 3), (97, 0), (1, 3), (98, 0), (2, 3), (99, 0), (3, 3)]
+
+
+def test_steps_count_for_their_sizes(reported: Steps) -> None:
+    assert list(followed("ab", lambda *now: reported.append(now), 10, [9, 1])) == ["a", "b"]
+    assert reported == [(0, 10), (9, 10), (10, 10)]
+
+
+def test_many_steps_are_reported_a_few_hundred_times(reported: Steps) -> None:
+    assert sum(1 for _ in followed(range(100_000), lambda *now: reported.append(now), 100_000)) == 100_000
+    assert reported[:3] == [(0, 100_000), (500, 100_000), (1000, 100_000)]
+    assert len(reported) == 201
+    assert reported[-1] == (100_000, 100_000)
+
+
+def test_parts_of_a_job_share_its_progress(reported: Steps) -> None:
+    first, second = divided(lambda *now: reported.append(now), 1, 3)
+    first(1, 2)
+    second(0, 0)
+    second(2, 3)
+    second(3, 3)
+    assert reported == [(12, 100), (25, 100), (75, 100), (100, 100)]
+
+
+def test_rows_of_jsonl_and_xlsx_are_counted(tmp_path: Path, reported: Steps) -> None:
+    import openpyxl
+
+    rows = [{"output": f"o{n}", "rater": rater, "score": n % 3} for n in range(6) for rater in ("A1", "A2")]
+    lines, sheet = tmp_path / "ratings.jsonl", tmp_path / "ratings.xlsx"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    book = openpyxl.Workbook()
+    for row in ([*rows[0]], *(list(row.values()) for row in rows)):
+        book.active.append(row)
+    book.save(sheet)
+    for path, total in ((lines, 12), (sheet, 13)):  # a sheet's header is a row
+        reported.clear()
+        metal.read(path, language="hi", progress=lambda *now: reported.append(now))
+        assert reported == [(done, total) for done in range(total + 1)]
+
+
+def test_writing_and_drawing_a_run_is_followed_to_its_last_stage(tmp_path: Path, reported: Steps) -> None:
+    demo = Path(__file__).parent / "data/demo"
+    audit = metal.audit(demo, resamples=100)
+    audit.save(tmp_path / "run", progress=lambda *now: reported.append(now))
+    assert reported == sorted(reported)
+    assert reported[0] == (0, 100)
+    assert (33, 100) in reported
+    assert 70 <= reported[-1][0] < 100  # packing what the page's script unpacks has no steps
