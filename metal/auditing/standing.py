@@ -15,7 +15,7 @@ import numpy as np
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.figures import Resampled
 from metal.data.ratings import NOT_ASKED, UNANSWERED
-from metal.data.text import MINUS, figure, interval
+from metal.data.text import MINUS, figure, interval, listed
 from metal.errors import Undefined
 from metal.stats.agreement import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, quantiles
@@ -175,15 +175,16 @@ class Standing:
         return False
 
     def nothing_to_tell(self) -> str:
-        """Why there is nothing to tell apart; empty where there is."""
-        levels = self.cell.criterion.scale.levels
-        enough = [
-            level.shown for level, items in zip(levels, self.items_of_class, strict=True) if items >= LEAST_WEIGHT
-        ]
-        if len(enough) > 1 and self.balanced is not None:
+        """Why no two answers can be told apart; empty where they can."""
+        levels, items = self.cell.criterion.scale.levels, self.items_of_class
+        second, first = np.argsort(items)[-2:].tolist()
+        if items[second] >= LEAST_WEIGHT:
             return ""
-        have = f"only {enough[0]!r} has" if len(enough) == 1 else "fewer than two classes have"
-        return f"{have} {LEAST_WEIGHT:.0f} items: {NOTHING}"
+        if items.sum() - items[first] < LEAST_WEIGHT:
+            return f"only {levels[first].shown!r} has {LEAST_WEIGHT:.0f} items: {NOTHING}"
+        have = listed([f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)])
+        needed = LEAST_WEIGHT * len(self.items) / items[second]
+        return f"too few items of each answer: {have}, {LEAST_WEIGHT:.0f} of two needed (of about {needed:,.0f} items)"
 
     @cached_property
     def above(self) -> list[Bounds]:

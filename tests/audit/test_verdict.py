@@ -66,6 +66,10 @@ def test_what_is_missing_is_said() -> None:
         decide(cell_of(people, np.full(60, -1), levels=2)).reason
         == "the judge answered none of 60 items with two people"
     )
+    thin = np.repeat(np.arange(5), 8)  # all five answers, none often enough: more items, not worse outputs
+    assert decide(cell_of(np.stack([thin] * 2, axis=1), thin, levels=5)).reason == (
+        "too few items of each answer: 8 of '4 L4' and 8 of '3 L3', 10 of two needed (of about 50 items)"
+    )
     few = decide(cell_of(people, truth, outputs=4))
     assert (few.verdict, few.reason) == ("undecided", "15 sources, 20 needed for an interval")
 

@@ -481,3 +481,40 @@ def test_one_id_in_several_languages_is_one_content_and_a_probability_is_kept(tm
     assert plain.digest == read(tmp_path, "source,lang,rater,score\n1,hi,x,1\n1,sw,x,0\n2,hi,x,1\n").digest
     with pytest.raises(MetalError, match="row 2: confidence inf is no probability"):
         read(tmp_path, "source,rater,score,p\n1,x,1,sure\n1,y,1,.5\n", columns={"confidence": "p"})
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (("human_score", "judge_score"), {"human": "human", "judge": "llm"}),
+        (("score", "gpt4_score"), {"score": "human", "gpt4_score": "llm"}),
+        (("label", "prediction"), {"label": "human", "prediction": "llm"}),
+        (("expert", "auto_judge"), {"expert": "human", "auto_judge": "llm"}),
+    ],
+)
+def test_a_persons_and_a_judges_column_are_both_read(names: tuple[str, str], kinds: dict[str, str]) -> None:
+    scores = {names[0]: [1, 2, 3, 4, 5, 1], names[1]: [2, 2, 3, 5, 5, 1]}
+    data = metal.read(pd.DataFrame({"id": range(6)} | scores), language="sw")
+    assert {name: rater.kind for name, rater in data.raters.items()} == kinds
+    read = data.ratings.groupby("rater", observed=True)["score"].agg(list)
+    assert read.to_dict() == dict(zip(kinds, scores.values(), strict=True))
+
+
+@pytest.mark.parametrize("systems", [("A", "B"), ("m1", "m2")])
+def test_winners_in_a_column_for_each_rater(systems: tuple[str, str], tmp_path: Path) -> None:
+    """The same as with a row for each choice, whether winners are called by their side or by name."""
+    words = {"first": systems[0], "second": systems[1], "tie": "tie"}
+    chosen = {"human": ["first", "tie", "second"], "gpt4": ["first", "second", "second"]}
+    texts = {"prompt": ["x", "y", "z"], "answer_a": ["a", "b", "c"], "answer_b": ["d", "e", "f"]}
+    written = {"model_a": ["m1"] * 3, "model_b": ["m2"] * 3}
+    wide = pd.DataFrame(texts | written | {f"{rater}_winner": [words[c] for c in of] for rater, of in chosen.items()})
+    long = pd.concat(
+        pd.DataFrame(texts | written | {"judge": rater, "winner": [words[c] for c in of]})
+        for rater, of in chosen.items()
+    )
+    data, same = metal.read(wide, language="en"), metal.read(long.reset_index(drop=True), language="en")
+    assert data.ratings["score"].tolist() == same.ratings["score"].tolist() == [0, 2, 1, 0, 1, 1]
+    assert data.ratings["rater"].tolist() == ["human"] * 3 + ["gpt4"] * 3
+    assert data.ratings.astype(str).equals(same.ratings.astype(str))
+    assert {rater.kind for rater in data.raters.values()} == {"human", "llm"}
+    pd.testing.assert_frame_equal(metal.read(wide, language="en", wide="{rater}_winner").ratings, data.ratings)

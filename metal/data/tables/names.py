@@ -65,6 +65,7 @@ NUMBERS = ("index", "idx", "itemindex", "itemnumber")
 VARIANTS = ("prompt", "promptname", "promptid", "template", "prompttemplate", "setting", "variant")
 COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
 ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
+CHOICE = re.compile(r"[ _.-]?(winner|preference|preferred|choice)$", re.I)  # of a rater: `gpt4_winner`
 NO_ANSWERS = re.compile(
     r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
     r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?( ?[(\[][^)\]]*[)\]])?$"
@@ -74,7 +75,8 @@ MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
     r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
     r"prometheus|gemma|\bbard\b|vicuna|falcon|"
-    r"\bllm|_llm\b|davinci|autoj|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
+    r"^judge$|auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater)|^predict(ion|ed)$|autoj|"  # beside people
+    r"\bllm|_llm\b|davinci|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
     r"\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,
 )

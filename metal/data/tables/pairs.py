@@ -7,7 +7,7 @@ Shown the other way round it is another output, `of` the pair, with the conditio
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +103,10 @@ def with_preferences(
     return tidy, chosen | {"criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)}
 
 
-def are_winners(column: pd.Series) -> bool:
-    """Whether every cell says which of a pair is better."""
+def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
+    """Whether every cell says which of a pair is better. names: folded, of those who wrote the two."""
     words = as_texts(column).cat.categories
-    return len(words) > 0 and all(_meaning(word, coded={}) is not None for word in words)
+    return len(words) > 0 and all(fold(word) in names or _meaning(word, coded={}) is not None for word in words)
 
 
 def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]) -> str | None:

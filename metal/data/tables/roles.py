@@ -40,19 +40,22 @@ def roles_of(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any
     return _without_misfits(frame, roles, options)
 
 
-def without_pairs(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+def without_pairs(
+    frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any], *, chosen: bool
+) -> dict[str, str]:
     """The roles of pairs only where there is a winner and no score, or where they are named.
 
+    chosen: whether the winners stand in columns of their raters.
     Of two texts, the scores may say which is better, and the first is where it is called `chosen`.
     """
     named = options.get("columns") or {}
     texts = {"first_text", "second_text"} <= roles.keys()
     if texts and "score" in roles and not {"winner", "score"} & named.keys() and are_winners(frame[roles["score"]]):
         roles["winner"] = roles.pop("score")
-    chosen = texts and plain(roles["first_text"]) == "chosen"
-    pairs = chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
+    first_chosen = texts and plain(roles["first_text"]) == "chosen" and not chosen
+    pairs = chosen or first_chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
     gone = {"score"} if pairs else {"winner", "first", "second", "shown"}
-    gone |= {"winner"} if chosen else set()
+    gone |= {"winner"} if chosen or first_chosen else set()
     gone |= set() if pairs and texts else {"first_text", "second_text"}
     return {role: column for role, column in roles.items() if role not in gone or role in named}
 

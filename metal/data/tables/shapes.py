@@ -17,7 +17,8 @@ from pandas.api.types import is_numeric_dtype, union_categoricals
 from metal.data.tables import asides
 from metal.data.tables.cells import MISSING, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.tables.mturk import asked
-from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
+from metal.data.tables.names import CHOICE, COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
+from metal.data.tables.pairs import are_winners
 from metal.data.tables.roles import columns_of, few_words, roles_of, with_ids_in_parts, with_joined, without_pairs
 from metal.data.text import first_few
 from metal.errors import DataError, NoColumn
@@ -59,16 +60,22 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns, where)
     roles = roles_of(frame, [place.column for place in places], options, where)
-    roles = without_pairs(frame, roles, options)
+    chosen = _choices(frame, roles, places, bool(patterns))
+    roles = without_pairs(frame, roles, options, chosen=bool(chosen))
+    places = chosen or places
     if not patterns:
         roles = with_ids_in_parts(frame, roles, options.get("columns") or {})
         frame = with_joined(frame, roles)
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     long |= "first_text" in roles
-    if not patterns and not long:
+    if not (patterns or long or chosen):
         named = options.get("columns") or {}
         if "reference" in roles and "reference" not in named and _holds_answers(frame[roles["reference"]]):
             del roles["reference"]  # a gold label, which may stand for people
+        if "score" in roles and "score" not in named and "rater" not in roles:
+            answers = [c for c in frame.columns if c not in roles.values() and _holds_answers(frame[c])]
+            if len(answers) == 1 and MODEL.search(_without_end(answers[0])):
+                del roles["score"]  # people's, beside a judge's: human_score, judge_score
         places = _places_guessed(frame, roles, notes, where, options.get("described", {}.get))
         if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
             roles.setdefault("text", roles.pop("score"))  # `answer`
@@ -90,6 +97,7 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
             f"their words may be answers in an order METAL does not know: {listed} (`wide` and `levels` read them)"
         )
     tidy = _stacked(frame, named, places) if places else frame[list(named)].rename(columns=named)
+    tidy = tidy.rename(columns={"score": "winner"}) if chosen else tidy
     score = [("score", place.column) for place in places if not (place.rater or place.criterion)]
     wide = () if score else tuple(dict.fromkeys(map(_as_wide, places)))
     tidy.attrs["columns"] = TableColumns(dict([*roles.items(), *score]), wide, tuple(unread))
@@ -146,6 +154,27 @@ def _places_named(frame: pd.DataFrame, patterns: Iterable[str], where: Path) -> 
     if patterns and not places:
         raise DataError(where, f"no column matches `wide={list(patterns)}`", columns_of(frame))
     return [_with_comment(place, frame) for place in places.values()]
+
+
+def _choices(
+    frame: pd.DataFrame, roles: Mapping[str, str], places: list[AnswerColumn], named: bool
+) -> list[AnswerColumn]:
+    """Of pairs without a column for the rater, the columns that each hold a rater's choices; none of other tables.
+
+    named: whether `places` are all that is asked for; else columns that are called so are looked for.
+    """
+    systems = [roles[role] for role in ("first", "second") if role in roles]
+    if "rater" in roles or not (len(systems) == 2 or {"first_text", "second_text"} <= roles.keys()):
+        return []
+    names = {fold(name) for column in systems for name in as_texts(frame[column]).cat.categories}
+    if not named:
+        free = [column for column in frame.columns if column not in {*roles.values()} - {roles.get("winner")}]
+        raters = {column: CHOICE.sub("", column) for column in free}
+        called = [c for c, rater in raters.items() if rater != c or RATER.fullmatch(c) or MODEL.search(c)]
+        places = [AnswerColumn(column, raters[column] or column) for column in called]
+        places = [place for place in places if are_winners(frame[place.column], names)]
+    of_pairs = all(are_winners(frame[place.column], names) for place in places)
+    return places if of_pairs and len(places) > 1 else []
 
 
 def _template(pattern: str) -> re.Pattern[str]:
