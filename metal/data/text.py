@@ -89,7 +89,6 @@ signed = partial(figure, form="+.2f")  # a difference, with two digits and its s
 share = partial(figure, form=".3f")  # a mean score, a width or a power, with three digits
 spread = partial(figure, form=".4f")  # a standard deviation, with four digits
 score = partial(figure, form=".4g")  # a coefficient on any scale, with four significant digits
-amount = partial(figure, form=",.2f")  # money, with two digits and thousands apart, without its sign
 percent = partial(figure, form=".0%")  # a share in whole percent
 rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, with thousands apart
 
@@ -134,10 +133,10 @@ def coverage(value: Any) -> str:
 
 
 def dollars(value: Any) -> str:
-    """`$1.20`, `<$0.01`; a dash where it is not known."""
+    """`$1.20`, `$1,216`, `<$0.01`; a dash where it is not known."""
     if not known(value):
         return UNDEFINED
-    return f"${value:,.2f}" if value >= 0.005 or value == 0 else "<$0.01"
+    return f"${value:,.{0 if value >= 100 else 2}f}" if value >= 0.005 or value == 0 else "<$0.01"
 
 
 def duration(seconds: float) -> str:

@@ -22,7 +22,7 @@ from metal.correcting.corrected import ALL, LEAST, SourceMeans, source_means
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.progress import Progress
-from metal.data.text import plural
+from metal.data.text import dollars, plural
 from metal.errors import UsageError
 from metal.planning.cells import Prices
 from metal.stats.significance import t_quantile
@@ -140,7 +140,7 @@ def plan_labels(dataset: Dataset, settings: AuditSettings, asked: LabelSettings,
     table = pd.DataFrame(_planned(rows, asked), columns=list(LABELS))
     prices = asked.prices
     warnings = (
-        (f"{prices.hourly:.2f} USD an hour is below {prices.min_hourly:g}: people are paid too little",)
+        (f"{dollars(prices.hourly)} an hour is below {dollars(prices.min_hourly)}: people are paid too little",)
         if prices.underpaid
         else ()
     )

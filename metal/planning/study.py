@@ -15,7 +15,7 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, followed, no_progress
-from metal.data.text import plural, signature_line
+from metal.data.text import dollars, plural, signature_line
 from metal.errors import Undefined, UsageError
 from metal.planning.cells import DesignCell, DesignSettings, Prices, design_cells
 from metal.planning.plans import NAN, QUESTIONS, SizePlan, plans
@@ -271,9 +271,9 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
     prices = settings.prices
     if prices.underpaid:
         yield (
-            f"{prices.pay:g} USD for {prices.seconds:g} seconds is {prices.hourly:.2f} USD an hour, below "
-            f"{prices.min_hourly:g}: people are paid too little (GENIE section 6); pay "
-            f"{(prices.seconds or 0) * prices.min_hourly / 3600:.2f} USD a task or more"
+            f"{dollars(prices.pay)} for {prices.seconds:g} seconds is {dollars(prices.hourly)} an hour, below "
+            f"{dollars(prices.min_hourly)}: people are paid too little (GENIE section 6); pay "
+            f"{dollars((prices.seconds or 0) * prices.min_hourly / 3600)} a task or more"
         )
     few: dict[int, list[str]] = {}
     for language in dict.fromkeys(cell.language for cell in cells):

@@ -32,6 +32,7 @@ HEAD = (Column("criterion", ""), LANGUAGE)
 JUDGE = Column("judge", "judge")
 Figure = partial(Column, format=figure, interval=True, direction="higher")
 Share = partial(Column, format=percent, interval=True)
+Rate = partial(Share, direction="higher")  # of answers that are as they should be
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
 JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
@@ -54,7 +55,7 @@ DESCRIBED: Tables = {
         Column("fleiss_items", "with two ratings", count),
         Column("table_6_kappa", "Fleiss' kappa", figure, interval=True, direction="higher", shown=False),
         Figure("gwet_ac1", "Gwet's AC1"),
-        Figure("percent_agreement", "agreement"),
+        Rate("percent_agreement", "agreement"),
         Column("all_agree", "all / some / none agree", count),
         *PEOPLE_ALSO,
     ),
@@ -67,7 +68,7 @@ DESCRIBED: Tables = {
         Figure("kappa", "kappa"),
         Figure("kappa_quadratic", "quadratic kappa"),
         Figure("gwet_ac1", "Gwet's AC1"),
-        Figure("percent_agreement", "agreement"),
+        Rate("percent_agreement", "agreement"),
         Figure("macro_f1", "macro F1"),
         Figure("strict_f1", "strict F1"),
         Figure("alpha", "alpha"),
@@ -88,7 +89,7 @@ DESCRIBED: Tables = {
         *HEAD,
         JUDGE,
         Column("verdict", "verdict"),
-        Figure("share_kept", "kept of what a person knows", format=percent),
+        Rate("share_kept", "kept of what a person knows"),
         Figure("below_person", "beside a person", format=signed),
         Figure("above_constant", "above a constant", format=signed),
         Column("items", "items", count, below=_sources),
@@ -107,7 +108,7 @@ DESCRIBED: Tables = {
         JUDGE,
         Column("times", "times", count),
         Column("items", "items", count),
-        Figure("self_agreement", "self-agreement"),
+        Rate("self_agreement", "self-agreement"),
         Column("all_equal", "always the same", count),
         Figure("alpha", "alpha"),
         *unshown("undefined"),
@@ -126,10 +127,10 @@ FURTHER: Tables = {
         JUDGE,
         Column("level", "people say"),
         Column("items", "items", rounded),
-        Figure("recall", "recall"),
-        Column("person_recall", "a person's recall", figure, direction="higher"),
-        Figure("precision", "precision"),
-        Column("person_precision", "a person's precision", figure, direction="higher"),
+        Rate("recall", "recall"),
+        Column("person_recall", "a person's recall", percent, direction="higher"),
+        Rate("precision", "precision"),
+        Column("person_precision", "a person's precision", percent, direction="higher"),
         Column("judge_share", "share of the judge's answers", percent),
         Column("people_share", "share of people's", percent),
         *unshown("undefined"),
@@ -147,15 +148,15 @@ FURTHER: Tables = {
         JUDGE,
         Column("case", "people"),
         Column("items", "items", count),
-        Figure("percent_agreement", "agreement with their aggregate"),
+        Rate("percent_agreement", "agreement with their aggregate"),
     ),
     "pairs": (
         *HEAD,
         Column("judge", "rater"),
         Column("items", "pairs", count),
         Column("both_orders", "in both orders", count),
-        Figure("swap_consistency", "same answer when swapped"),
-        Figure("first_place", "chose what was shown first", direction=""),
+        Rate("swap_consistency", "same answer when swapped"),
+        Share("first_place", "chose what was shown first"),
         Figure("first_place_log_odds", "log-odds of the first place", format=signed, direction=""),
         Column("p", "p, corrected", p_value),
         *unshown("undefined"),

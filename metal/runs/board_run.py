@@ -14,7 +14,7 @@ from metal.boards.ensemble import GROUP, NAME
 from metal.boards.history import Entry
 from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
-from metal.data.text import MINUS, amount, count, coverage, figure, known, percent, score, share, signed
+from metal.data.text import MINUS, count, coverage, dollars, figure, known, percent, score, share, signed
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, need_files
@@ -57,7 +57,7 @@ DESCRIBED: Tables = {
         Column("pairwise_accuracy", "pairwise accuracy", figure, interval=True, direction="higher"),
         Column("tie_epsilon", "ties up to", score),
         Column("coverage", "coverage", coverage, direction="higher", below=_scored),
-        Column("cost_per_thousand", "$ per 1,000", amount, direction="lower"),
+        Column("cost_per_thousand", "cost per 1,000", dollars, direction="lower"),
         *CELL,
         *unshown("group", "people", "outputs", "asked", "undefined"),
     ),

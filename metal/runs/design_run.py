@@ -11,7 +11,7 @@ from typing import Any
 from metal.building.store import ANSWERS, FOLDER
 from metal.data.files import read_jsonl
 from metal.data.languages import language_name
-from metal.data.text import count, figure, known, plural, rounded, share, slugs
+from metal.data.text import count, dollars, figure, known, plural, rounded, share, slugs
 from metal.errors import DataError
 from metal.planning.study import ALL, COLUMNS
 from metal.runs.columns import Column, Tables, with_the_rest
@@ -19,7 +19,7 @@ from metal.runs.parts import records
 from metal.runs.run import Run
 
 COMMAND = "design"
-PRICED = (Column("usd", "USD", rounded), Column("hours", "hours", rounded))
+PRICED = (Column("usd", "cost", dollars), Column("hours", "hours", rounded))
 PEOPLE = Column("raters", "people per item", count)
 SHOWN = {
     "populations": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metal.data.text import count, figure, known, rounded, share
+from metal.data.text import count, dollars, figure, known, share
 from metal.planning.labels import LABELS
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Row, Tables, with_the_rest
@@ -27,7 +27,7 @@ DESCRIBED: Tables = {
             Column("rho", "correlation", figure, below=lambda row: f"at least {figure(row['rho_low'])}"),
             Column("saved_at_most", "worth at most", figure),
             Column("pilot", "pilot", count),
-            Column("usd", "USD", rounded),
+            Column("usd", "cost", dollars),
         ),
         LABELS,
     )

@@ -11,9 +11,11 @@ from metal.auditing.cells import cells
 from metal.auditing.people import QUICK, people_row
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.text import count, figure, interval, known, name, percent, probability, signed
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
+from metal.runs.audit_run import LANGUAGE
 from metal.runs.columns import Column, Tables, unshown, with_the_rest
 from metal.runs.run import EXCLUSIONS, Run
 from metal.stats.bootstrap import SourceBootstrap
@@ -35,15 +37,15 @@ DESCRIBED: Tables = {
     "raters": with_the_rest(
         (
             NAMED,
-            Column("languages", "language"),
+            Column("languages", "language", lambda codes: name(", ".join(map(language_name, codes.split(", "))))),
             *(Column(f"{side}_right", f"{side} right", count) for side in SIDES),
             Column("weakest", "weakest at"),
             Column(
                 "share_right",
                 "right there",
-                figure,
+                percent,
                 direction="higher",
-                below=lambda row: interval(row["share_low"], row["share_high"]),
+                below=lambda row: interval(row["share_low"], row["share_high"], percent),
             ),
             Column("p_noisy", "P(noisy)", probability, direction="lower"),
             Column("noisy", "", lambda noisy: "noisy" if noisy else ""),
@@ -53,7 +55,7 @@ DESCRIBED: Tables = {
     "workers": with_the_rest(
         (
             Column("rater", "rater"),
-            Column("language", "language"),
+            LANGUAGE,
             Column("criterion", ""),
             *(column for side in SIDES for column in _on_side(side)),
         ),
@@ -63,11 +65,11 @@ DESCRIBED: Tables = {
     "mixtures": unshown(*monitoring.MIXTURES),
     "behaviour": (
         NAMED,
-        Column("language", "language"),
+        LANGUAGE,
         Column("criterion", ""),
         Column("ratings", "ratings", count, below=lambda row: f"{count(row['shared'])} shared"),
-        Column("agreement", "agreement", figure, direction="higher"),
-        Column("colleagues_agreement", "theirs", figure, direction="higher"),
+        Column("agreement", "agreement", percent, direction="higher"),
+        Column("colleagues_agreement", "theirs", percent, direction="higher"),
         Column("severity", "severity", signed),
         Column(
             "label_share", "top label", percent, below=lambda row: f"others {percent(row['colleagues_label_share'])}"
@@ -79,7 +81,7 @@ DESCRIBED: Tables = {
     ),
     "agreement": with_the_rest(
         (
-            Column("percent_agreement", "agreement", figure, direction="higher"),
+            Column("percent_agreement", "agreement", percent, direction="higher"),
             Column("fleiss_kappa", "Fleiss' kappa", figure, direction="higher"),
             Column("alpha", "alpha", figure, direction="higher"),
         ),

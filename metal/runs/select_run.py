@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-from metal.data.text import count, dollars, figure, percent
-from metal.runs.audit_run import HEAD, JUDGE
+from metal.data.text import count, dollars, figure, percent, score
+from metal.runs.audit_run import HEAD, JUDGE, Share
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
 from metal.selecting.selecting import CALIBRATION, CURVE, SELECTION
-
-Interval = partial(Column, format=figure, interval=True)
 
 DESCRIBED: Tables = {
     "selection": with_the_rest(
@@ -23,7 +20,7 @@ DESCRIBED: Tables = {
             Column("agreement_kept", "agrees", percent),
             Column("at_least", "at least", percent),
             Column("agreement", "without threshold", percent),
-            Column("threshold", "threshold", lambda value: figure(value, ".4g")),
+            Column("threshold", "threshold", score),
             Column("to_people", "to people", percent),
             Column("by", "who answers"),
             Column("cost", "per 1,000", dollars),
@@ -37,9 +34,9 @@ DESCRIBED: Tables = {
         (
             *HEAD,
             JUDGE,
-            Interval("agreement", "agreement"),
-            Column("sure", "confidence", figure),
-            Interval("ece", "ECE"),
+            Share("agreement", "agreement"),
+            Column("sure", "confidence", percent),
+            Column("ece", "ECE", figure, interval=True),
             Column("by_chance", "ECE by chance", figure),
             Column("ece_width", "ECE, equal width", figure),
             Column("brier", "Brier", figure, direction="lower"),
@@ -57,9 +54,9 @@ DESCRIBED: Tables = {
             JUDGE,
             Column("bin", "bin", count),
             Column("items", "outputs", count),
-            Column("sure", "confidence", figure),
-            Column("right", "agrees", figure),
-            Column("mapped", "mapped", figure),
+            Column("sure", "confidence", percent),
+            Column("right", "agrees", percent),
+            Column("mapped", "mapped", percent),
         ),
         CURVE,
     ),

@@ -36,7 +36,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "A judge found informative or better with a power of 30%",
         "A generator's score within an interval narrower than 0.3",
         "What a language needs for all of it",
-        "6.00 USD an hour, below 15: people are paid too little",
+        "$6.00 an hour, below $15.00: people are paid too little",
         "Hindi: 16 different inputs (sources) cannot show well",
         "Written to run",
     ):
@@ -69,7 +69,7 @@ def test_seconds_that_forms_measured(metal: Commands) -> None:
     (folder / "answers.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
     assert measured_seconds(Path("one")) == 90.0
     said = metal("design", "one", "--pay", "0.5", "--out", "run", *QUICK)
-    assert "20.00 USD an hour" in said
+    assert "$20.00 an hour" in said
     assert "items have one label: there is nothing to put together" in said
     (folder / "answers.jsonl").write_text('{"seconds": 30}\n{"seconds": "long"}\n')
     with pytest.raises(DataError, match=r"answers\.jsonl row 2: seconds 'long'\. It is a number"):

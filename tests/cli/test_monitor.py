@@ -59,8 +59,8 @@ def test_who_is_noisy_is_said_with_the_reason(sim: Commands, capsys: pytest.Capt
     assert max(len(line) for line in shown.splitlines() if not line.startswith("Signature")) <= 80
     said = " ".join(shown.split())
     assert "Test questions (rate-learned-2)" in said
-    assert re.search(r"en-2 0 of 18 \d+ of 12 0\.0\d >0\.999 noisy native \[", said)
-    assert re.search(r"sw-1 18 of 18 0 of 12 0\.0\d >0\.999 noisy native \[", said)
+    assert re.search(r"en-2 0 of 18 \d+ of 12 0% >0\.999 noisy native \[", said)
+    assert re.search(r"sw-1 18 of 18 0 of 12 0% >0\.999 noisy native \[", said)
     assert "sw-1 is noisy: negative questions on task_quality (Swahili): 0 of 6 right, P above 0.999; negative" in said
     assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
     assert "Without noisy people 144 ratings would be dropped; nothing is removed from the dataset." in said

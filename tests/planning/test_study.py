@@ -96,9 +96,9 @@ def test_a_language_needs_what_its_dearest_criterion_needs(found: DesignTables) 
 
 
 def test_too_little_pay_is_warned_of(found: DesignTables) -> None:
-    warning = "0.2 USD for 60 seconds is 12.00 USD an hour, below 15: people are paid too little"
+    warning = "$0.20 for 60 seconds is $12.00 an hour, below $15.00: people are paid too little"
     assert found.warnings[0].startswith(warning)
-    assert found.warnings[0].endswith("pay 0.25 USD a task or more")
+    assert found.warnings[0].endswith("pay $0.25 a task or more")
 
 
 def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: DesignTables) -> None:

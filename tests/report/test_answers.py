@@ -46,8 +46,9 @@ BOARDS = [
     (
         [("a", 0.5)],
         0.501,
-        "a is the only rater that could be compared with people overall, all languages together (r",
+        "a agrees with people overall, all languages together (r",
     ),
+    ([("a", 0.5), ("b", NAN)], 0.501, "a is the only rater that could be compared with people overall, all"),
     ([("a", 0.5)], 0.501, "(r 0.50), as well as one of the people does."),
     ([("a", 0.5)], NAN, "(r 0.50); how well a person would agree is not known."),
     (
@@ -190,7 +191,7 @@ STUDIES = [
     (
         [need(SCORE, "g", 60), need(AS_GOOD, LIKE_A_PERSON, 100), need(AS_GOOD, "j", 300), need(INFORMATIVE, "j", 216)],
         "For a chance of 80% to show that j is informative on quality in Hindi: "
-        "216 items x 3 people, of which 50 are there; the other 166 take 1 hour and 1,216 dollars, 10% test questions "
+        "216 items x 3 people, of which 50 are there; the other 166 take 1 hour and $1,216, 10% test questions "
         "and a 20% fee included.",
     ),
     (

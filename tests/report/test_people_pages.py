@@ -241,7 +241,7 @@ def test_a_study_opens_quietly_and_fits(study_run: Path, bare_study: Path, visit
 
 def test_what_the_overview_of_a_study_says(study_run: Path) -> None:
     html = (study_run / "report.html").read_text(encoding="utf-8")
-    assert "0.1 USD for a task of 60 seconds is 6.00 USD an hour, below the 15" in html
+    assert "$0.10 for a task of 60 seconds is $6.00 an hour, below the $15.00" in html
     assert "here from as few as 20 sources" in html
 
 

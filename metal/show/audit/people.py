@@ -12,7 +12,7 @@ from metal.auditing.paper_tables import PEOPLE
 from metal.building.describe import ALL, LENGTHS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import UNDEFINED, count, figure, known, name, slug
+from metal.data.text import UNDEFINED, count, figure, known, name, percent, slug
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show.charts.bars import Bar, class_bars
@@ -68,7 +68,7 @@ def _classes_view(run: AuditRun) -> TableView:
 
 
 def _rate(row: Mapping[Any, Any] | None) -> Cell:
-    return Cell(f"{row['share']:.1%}", f"{row['count']:,} of {row['items']:,}") if row else Cell("0")
+    return Cell(percent(row["share"]), f"{row['count']:,} of {row['items']:,}") if row else Cell(percent(0))
 
 
 def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:

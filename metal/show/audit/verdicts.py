@@ -20,7 +20,7 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
     VERDICTS,
 )
-from metal.data.languages import language_name
+from metal.data.languages import language_name, short_name
 from metal.data.records import Criterion
 from metal.data.text import MINUS, UNDEFINED, figure, known, listed, name, percent, plural, rounded, within
 from metal.runs.audit_run import AuditRun
@@ -261,9 +261,9 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     if not criteria:
         return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
 
-    # As many languages beside each other as fit with their names, evenly over the parts.
-    names = [language_name(code) for code in languages]
-    narrowest = min(max(23.0, LETTER * max(map(len, names)) + 4), WIDEST)
+    # As many languages beside each other as fit with their names, or codes where these are long, evenly over the parts.
+    names = [short_name(code, int(WIDEST / LETTER)) for code in languages]
+    narrowest = max(23.0, LETTER * max(map(len, names)) + 4)
     parts = math.ceil(len(languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
     size = math.ceil(len(languages) / parts)
     width = min((svg.WIDTH - LEFT) / size, WIDEST)
@@ -275,9 +275,9 @@ def verdicts_matrix(run: AuditRun) -> Chart:
         y += 20
         drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
         for start in range(0, len(languages), size):
-            for place, language in enumerate(names[start : start + size]):
-                x, short = LEFT + width * (place + 0.5), svg.short(language, int(width / LETTER))
-                drawn.append(svg.text(x, y + 14, short, class_="soft", anchor="middle", hover=language))
+            for place, code in enumerate(languages[start : start + size]):
+                x, hover = LEFT + width * (place + 0.5), language_name(code)
+                drawn.append(svg.text(x, y + 14, names[start + place], class_="soft", anchor="middle", hover=hover))
             y += 19
             for judge, cells in of_criterion:
                 drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))

@@ -116,11 +116,9 @@ def _shaded(value: float, form: Callable[[Any], str], off: float) -> Cell:
 
 def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
-    says = f"{LEANS} {signed(row['lean'])}" if row["says"] == LEANS else row["says"]
+    says = f"{row['says']} {signed(row['lean'])}" if known(row["lean"]) else row["says"]
     ends = interval(row["lean_low"], row["lean_high"], signed)
-    leaning = row["says"] == LEANS
-    below = ends if leaning else f"{signed(row['lean'])} {ends}".strip()
-    return Cell(says, below, "strong" if leaning else "")
+    return Cell(says, ends, "strong" if row["says"] == LEANS else "")
 
 
 def sections(run: BiasRun) -> list[Section]:

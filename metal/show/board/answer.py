@@ -13,7 +13,7 @@ from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
 from metal.show.board.raters import one_person
 from metal.show.board.words import ahead, best_generators, best_single, pearson, people_in_words
-from metal.show.parts import data_of, go_on, main_place, to_hand_out
+from metal.show.parts import data_of, go_on, main_place, places, to_hand_out
 from metal.show.view import Remark
 
 MOST_NAMED = 3
@@ -35,7 +35,10 @@ def headline(run: BoardRun) -> str:
     if not (known(best["pearson_low"]) and best["pearson_low"] > 0):
         which = "the only rater" if len(rows) == 1 else "the first"
         return f"No rater is shown to go with people {where}: {which}, {who}, has {pearson(best)}."
-    agrees = "is the only rater that could be compared with people" if len(rows) == 1 else "agrees best with people"
+    agrees = "agrees best with people"
+    if len(rows) == 1:
+        alone = run.rows("raters")["rater"].nunique() == 1
+        agrees = "agrees with people" if alone else "is the only rater that could be compared with people"
     return f"{who} {agrees} {where} (r {figure(best['pearson'])}){_beside_a_person(run, best)}."
 
 
@@ -112,9 +115,8 @@ def _beware(run: BoardRun) -> Remark | None:
         return Remark("Beware of machines judging machines", words)
     partly = [row for row in run.records("raters", **here) if row["coverage"] < 1]
     if partly:
-        named = [f"{within(row['rater'])} {coverage(row['coverage'])}" for row in partly[:3]]
-        more = f", and {len(partly) - 3} more" if len(partly) > 3 else ""
-        words = f"Not every rater scored all that people rated: {listed(named)}{more}."
+        named = [f"{within(row['rater'])} {coverage(row['coverage'])}" for row in partly]
+        words = f"Scored of what people rated: {places(named, MOST_NAMED)}."
         return Remark("Beware of gaps", words)
     if run.language == ALL_LANGUAGES:
         words = "Languages are taken together, so that their differences count too. Each alone stands below."

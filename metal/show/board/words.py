@@ -166,13 +166,15 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def best_generators(run: BoardRun) -> str:
-    """Who is first by everybody who ranks."""
+    """Who is first by everybody who ranks several."""
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
         if known(row["rank"]):
             by.setdefault(row["by"], []).append(row)
     winners = []
     for who, ranked in by.items():
+        if len(ranked) == 1:
+            continue
         top = [row for row in ranked if known(row["cluster"]) and row["cluster"] == ranked[0]["cluster"]] or ranked[:1]
         share = f" (with {len(top) - 1} more in its cluster)" if len(top) > 1 else ""
         winners.append(f"{within(who)} {within(ranked[0]['generator'])}{share}")

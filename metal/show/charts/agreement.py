@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metal.data.languages import language_name
+from metal.data.languages import language_name, short_name
 from metal.data.text import figure, interval, known, name, plural, within
 from metal.runs.columns import Row
 from metal.show import svg
@@ -101,8 +101,7 @@ def _finding(shown: CriterionF1) -> str:
 
 
 def _called(language: str, x: float, y: float, anchor: str) -> str:
-    full_name = language_name(language)
-    return svg.text(x, y, svg.short(full_name, LABEL), anchor=anchor, hover=full_name)
+    return svg.text(x, y, short_name(language, LABEL), anchor=anchor, hover=language_name(language))
 
 
 def radar(shown: CriterionF1) -> Chart | None:
@@ -213,7 +212,7 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
         words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
         parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=_at_chance(row)))
     if len(drawn) <= CROWDED:
-        names = (svg.short(language_name(row["language"]), LABEL) for row in drawn)
+        names = (short_name(row["language"], LABEL) for row in drawn)
         parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), of) for row, of in zip(drawn, names, strict=True)])
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     alt = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from metal.data.languages import language_name
+from metal.data.languages import language_name, short_name
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
 from metal.runs.columns import Row
 from metal.runs.run import RankingRun
@@ -191,7 +191,7 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
             y += 20
         y += 14
         language = language_name(row["language"])
-        dots.append(svg.text(8, y + 4, svg.short(language, SHORT), hover=language))
+        dots.append(svg.text(8, y + 4, short_name(row["language"], SHORT), hover=language))
         hollow = not significant(row)
         dots.append(axis.estimate(y, f"{pair}, {language}", _ends(row), 0, form=signed, hollow=hollow))
     bottom = y + 14

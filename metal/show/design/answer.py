@@ -69,7 +69,7 @@ def _where(run: DesignRun, row: Row) -> str:
 
 
 def _bought(run: DesignRun, row: Row) -> str:
-    """`216 items x 3 people, of which 16 are there; the other 200 take 8 hours and 200 dollars, 10% test ...`"""
+    """`216 items x 3 people, of which 16 are there; the other 200 take 8 hours and $200, 10% test ...`"""
     words = f"{plural(int(row['items_needed']), 'item')} x {plural(int(row['raters']), 'person', 'people')}, of which "
     words += f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
     price = " and ".join(filter(None, _price(row)))
@@ -80,11 +80,11 @@ def _price(row: Row) -> tuple[str, str]:
     """Working time and price of the items to buy; empty where unknown."""
     hours, usd = row["hours_to_buy"], row["usd_to_buy"]
     time = "" if not known(hours) else plural(round(hours), "hour") if hours >= 1 else duration(hours * 3600)
-    return time, "" if not known(usd) else plural(round(usd), "dollar") if usd >= 1 else dollars(usd)
+    return time, dollars(usd) if known(usd) else ""
 
 
 def _included(run: DesignRun) -> str:
-    """What hours and dollars include beside the ratings."""
+    """What hours and costs include beside the ratings."""
     prices = run.settings["prices"]
     parts = [f"{percent(prices['test_share'])} test questions"] if prices["test_share"] else []
     parts += [f"a {percent(prices['fee'])} fee"] if prices["fee"] and "pay" in prices else []

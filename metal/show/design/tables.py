@@ -218,7 +218,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
         "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
         "beyond 1 it is as if there were more like these.",
         "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
-        "Items, hours and USD are of all that it takes, what is rated now among it; the CSV has what is left to buy.",
+        "Items, hours and cost are of all that it takes, what is rated now among it; the CSV has what is left to buy.",
     ]
     if question == SCORE:
         notes.append("Of each criterion and language the generator that needs most; the CSV has all.")
@@ -303,11 +303,11 @@ def costs_table(run: DesignRun) -> TableView:
     notes = [
         "A task asks all criteria of an output, and all generators are rated on the same sources; so a language needs "
         "what its most demanding row needs.",
-        "Items, hours and USD are of all that it takes, what is rated now among it.",
+        "Items, hours and cost are of all that it takes, what is rated now among it.",
         f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
         "questions.",
     ]
-    notes += [] if "pay" in prices else [f"{UNDEFINED} USD: the pay for a task was not given (`--pay`)."]
+    notes += [] if "pay" in prices else [f"{UNDEFINED} cost: the pay for a task was not given (`--pay`)."]
     notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (`--seconds`)."]
     reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
     notes += [f"{UNDEFINED}: {reason}." for reason in reasons]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metal.auditing.verdict import AS_GOOD, INFORMATIVE
-from metal.data.text import count, known, listed, plural, within
+from metal.data.text import count, dollars, known, listed, plural, within
 from metal.planning.plans import ITEMS, SCORE
 from metal.planning.study import LEAST_ITEMS
 from metal.planning.verdicts import LIKE_A_PERSON, RESAMPLES
@@ -93,9 +93,9 @@ def pay(run: DesignRun) -> str:
     if "pay" not in prices or "seconds" not in prices:
         return ""
     hourly = prices["pay"] * 3600 / prices["seconds"]
-    words = f"{prices['pay']:g} USD for a task of {prices['seconds']:g} seconds is {hourly:.2f} USD an hour"
+    words = f"{dollars(prices['pay'])} for a task of {prices['seconds']:g} seconds is {dollars(hourly)} an hour"
     least = prices["min_hourly"]
-    return f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn."
+    return f"{words}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people should earn."
 
 
 def limits(run: DesignRun) -> str:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from metal.data.languages import language_name
-from metal.data.text import count, figure, known, plural, rounded, share, within
+from metal.data.text import count, dollars, figure, known, plural, share, within
 from metal.runs.columns import Row
 from metal.runs.labels_run import LabelsRun
 from metal.show.parts import commonest_reason, criterion_in_words, data_of, judges_by_language
@@ -40,7 +40,7 @@ def headline(run: LabelsRun) -> str:
     labels, alone = (sum(int(row[name]) for row in rows) for name in ("labels", "labels_alone"))
     if run.manifest["settings"].get("budget"):
         widest = share(max(row["half_width"] for row in rows))
-        aim = f"{rounded(run.manifest['settings']['budget'])} dollars give means {where} within {widest}: "
+        aim = f"{dollars(run.manifest['settings']['budget'])} give means {where} within {widest}: "
     else:
         aim = f"Means {where} within {run.manifest['settings']['half_width']:g} of the scale take "
     if not any(row["pays"] for row in rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from metal.data.text import figure, known, percent, plural, within
+from metal.data.text import known, percent, plural, within
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
 from metal.selecting.selecting import NO_CONFIDENCE, UNKNOWN
@@ -44,8 +44,8 @@ def cards(run: SelectRun) -> Iterator[Remark]:
         worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
         if worst["sure"] > worst["agreement"]:
             words = (
-                f"{within(worst['judge'])} on {case_of(run, worst)}: on average {figure(worst['sure'])} sure, and it "
-                f"agrees with people in {figure(worst['agreement'])}."
+                f"{within(worst['judge'])} on {case_of(run, worst)}: on average {percent(worst['sure'])} sure, and it "
+                f"agrees with people in {percent(worst['agreement'])}."
             )
             yield Remark("Surer than right", words)
     unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]

@@ -168,7 +168,8 @@ def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
 
 
 def _on_one_line(cell: Cell) -> Cell:
-    return replace(cell, text=", ".join(filter(None, [cell.text, cell.below])), below="")
+    joint = " " if cell.below.startswith("[") else ", "
+    return replace(cell, text=joint.join(filter(None, [cell.text, cell.below])), below="")
 
 
 def _wrapped(heading: str, texts: Sequence[str]) -> str:

@@ -174,7 +174,7 @@ def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
     kinds = {row[1].text: row[2].text for row in shown.rows}
     assert (kinds["judge"], kinds["m0"], kinds[NAME]) == ("LLM judge", "metric", "ensemble")
     prices = {row[1].text: row[-1].text for row in shown.rows}
-    assert (prices["judge"], prices["m0"]) == ("3.00", "–")  # two criteria, 1.50 each
+    assert (prices["judge"], prices["m0"]) == ("$3.00", "–")  # two criteria, 1.50 each
     assert (
         f"– r between generators, SPA, pairwise accuracy: each generator's scores come from another fit ({NAME})"
         in shown.notes
