@@ -207,6 +207,7 @@ def test_a_list_of_another_length_is_said() -> None:
     merged = merge(BOARD, counted("2", "5"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0}
     assert merged[1].unmet == ("5/g",)
+    assert merged[0].extra["left_out"] == ["1 outputs that people rated in new are not here, of g (1)"]
     assert "the zh-en sources of base are 3, the numbers count 5: is it the same list?" in merged[1].lines()
 
 

@@ -182,6 +182,5 @@ Concurrency = Annotated[
     int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000, rare=True)
 ]
 Reask = Annotated[int, Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True)]
-Out = Annotated[StrPath | None, Option("Run folder to write.")]
 Resume = Annotated[StrPath | None, Option("Go on with a run that was stopped.", metavar="RUN")]
 Force = Annotated[bool, Option("Replace the folder given with `out`.", rare=True)]

@@ -1,22 +1,27 @@
-"""The verbs as a user meets them: a process, its output, its exit code."""
+"""The verbs as a user meets them: a process, its output, its exit code; screens of help; what `metal init` asks."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from metal.cli import metal as command
 from metal.cli.flags import command_named, in_flags
+from metal.cli.verb import HEIGHT
 from metal.data.dataset import load_dataset
 from tests import DEMO
-from tests.cli.forks import ROOT, Done, shared
+from tests.api.test_public import verbs
+from tests.cli.forks import ROOT, Done, Metal, shared
 
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
 
@@ -182,6 +187,12 @@ def test_a_verb_alone_shows_its_help(tmp_path: Path, verb: tuple[str, ...]) -> N
     assert printed.count("\n") > 5
 
 
+def test_formats_are_listed(tmp_path: Path) -> None:
+    listed = metal("import", "--list", cwd=tmp_path).out
+    assert "billboard      Billboard's released scores" in listed
+    assert max(map(len, listed.splitlines())) <= 100
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = metal("audit", DEMO, "-l", "sw", "--resamples", "100", "--out", "file/run", cwd=tmp_path, expect=2)
@@ -285,3 +296,82 @@ def test_two_releases_meet_in_one_dataset(reference: Path, tmp_path: Path) -> No
     done = metal("import", "alttest", reference / "alttest/wax", "--into", "cnndm", cwd=tmp_path, expect=2)
     assert "no output meets" in done.err
     assert load_dataset(tmp_path / "cnndm").digest == before
+
+
+def shown(*words: str) -> str:
+    done = CliRunner().invoke(command, words, prog_name="metal", terminal_width=80)
+    assert done.exit_code == 0
+    return done.output
+
+
+def options(text: str) -> set[str]:
+    """The long flags at the beginnings of lines below a heading."""
+    listed = text.partition("\nOptions:\n")[2]
+    lines = re.findall(r"^  (?:-\w, )?(--[\w-]+(?: / --[\w-]+)?)", listed, re.MULTILINE)
+    return {flag for line in lines for flag in line.split(" / ")}
+
+
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_help_fits_a_screen_and_every_option_is_in_one_group(words: tuple[str, ...]) -> None:
+    brief, whole = shown(*words, "--help"), shown(*words, "--help-all")
+    assert len(brief.splitlines()) <= HEIGHT == 40
+    assert max(map(len, [*brief.splitlines(), *whole.splitlines()])) <= 80
+    usual, _, rare = whole.partition("\nRarely needed:\n")
+    rare = f"\nOptions:\n{rare}"
+    assert options(usual) == options(brief)
+    assert not options(usual) & options(rare)
+    declared = [option for option in verbs()[words].params if isinstance(option, click.Option)]
+    longest = {max(set(option.opts) - set(getattr(option, "aliases", ())), key=len) for option in declared}
+    assert options(usual) | options(rare) >= longest
+    assert bool(options(rare)) == any(getattr(option, "rare", False) for option in declared)
+
+
+def test_rarely_needed_options_paragraphs_and_examples_come_with_help_all() -> None:
+    brief, whole = shown("judge", "--help"), shown("judge", "--help-all")
+    for text in ("--prompt-language", "--engine ray", "--out runs/baselines"):
+        assert text in whole
+        assert text not in brief
+    assert "--resample" not in shown("billboard", "--help")
+    for part in ("--resamples", "references  Agreement", "`metal score`"):  # a group's help is its default's
+        assert part in shown("billboard", "--help-all")
+
+
+TABLE = "output,language,criterion,rater,kind,score\n" + "".join(
+    f"o{item},hi,quality,{rater},{'llm' if rater == 'J' else 'human'},{(item + (rater == 'A3')) % 3}\n"
+    for item in range(12)
+    for rater in ("A1", "A2", "A3", "J")
+)
+
+
+def test_ratings_are_imported_and_audited(metal: Metal) -> None:
+    (metal.cwd / "mine.csv").write_text(TABLE)
+    done = metal("init", "--yes", typed="ratings\nmine.csv\n" + "\n" * 8)
+    assert "metal import mine.csv -i --out datasets/mine\nmetal audit datasets/mine\n" in done.out
+    assert (metal.cwd / "runs" / "mine" / "report.html").is_file()
+
+
+def test_a_judge_is_run_only_after_a_yes(metal: Metal) -> None:
+    done = metal("init", typed=f"judge\n{DEMO}\nmajority\nn\n")
+    assert f"metal audit {DEMO} runs/{DEMO.name}-judges" in done.out
+    assert not (metal.cwd / "runs").exists()
+    metal("init", typed=f"judge\n{DEMO}\nmajority\ny\n")
+    assert (metal.cwd / "runs" / DEMO.name / "report.html").is_file()
+
+
+def test_a_dataset_that_is_not_there_is_asked_for_again(metal: Metal) -> None:
+    done = metal("init", typed=f"judge\nnowhere\n{DEMO}\nmajority\nn\n")
+    assert "'nowhere' does not exist" in done.out + done.err
+    assert f"metal audit {DEMO} runs/{DEMO.name}-judges" in done.out
+
+
+def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> None:
+    done = metal("init", typed="dataset\nxlsum\nsw\nopenai:gpt-4o\nnews\nn\n")
+    assert "metal sample --source xlsum --languages sw --out datasets/news\n" in done.out
+    assert "metal generate datasets/news --model openai:gpt-4o\nmetal annotate export datasets/news\n" in done.out
+
+
+def test_a_pipe_without_answers_gets_the_commands(metal: Metal) -> None:
+    done = metal("init", expect=2)
+    assert done.err.count("\n") == 1
+    for typed in ("metal import PATH", "metal judge DATASET", "metal sample --source"):
+        assert typed in done.err

@@ -50,6 +50,16 @@ def check_quiet(visit: Visiting, page: Path, *sections: str) -> list[Any]:
     return both
 
 
+def check_policy(seen: Any) -> None:
+    """What is fetched from elsewhere or added to the page as a script is refused."""
+    add = "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))"
+    fetch = "fetch('https://example.org/').then(() => 'loaded', (error) => error.constructor.name)"
+    assert seen.page.evaluate(fetch) == "TypeError"
+    seen.page.evaluate(add)
+    assert seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in words for words in seen.said)
+
+
 # The smallest text of the page's charts in CSS pixels as shown, the pairs of their texts that overlap, the texts that
 # leave their drawing or the page's margins.
 CHARTS = """
