@@ -54,6 +54,22 @@ def by_both(ratings: pd.DataFrame) -> pd.DataFrame:
     return wide.pivot(index=["language", "source", "generator", "output"], columns="both", values="score").reset_index()
 
 
+def nested(ratings: pd.DataFrame, form: str) -> pd.DataFrame:
+    """An output a row with its ratings in a cell: `rows` of raters, or an `object` that has the criteria of each."""
+    keys = ["language", "source", "generator", "output"]
+    records = []
+    for key, of_output in ratings.groupby(keys, sort=False):
+        cell: Any = [
+            {"rater": row.rater, "criterion": row.criterion, "score": row.score} for row in of_output.itertuples()
+        ]
+        if form == "object":
+            cell = {
+                rater: dict(zip(of["criterion"], of["score"], strict=True)) for rater, of in of_output.groupby("rater")
+            }
+        records.append(dict(zip(keys, key, strict=True)) | {"ratings": cell, "about": {"seed": 3}})
+    return pd.DataFrame(records)
+
+
 def excel(frame: pd.DataFrame, path: Path) -> None:
     """As a spreadsheet of a country with decimal commas saves it."""
     frame.astype(str).replace("nan", "").to_csv(path, index=False, sep=";", encoding="utf-8-sig")
@@ -71,6 +87,9 @@ SHAPES: dict[str, Any] = {
     "tabs.tsv": lambda ratings, path: ratings.to_csv(path, index=False, sep="\t"),
     "array.json": lambda ratings, path: ratings.to_json(path, orient="records"),
     "lines.jsonl": lambda ratings, path: by_both(ratings).to_json(path, orient="records", lines=True),
+    "rows.jsonl": lambda ratings, path: nested(ratings, "rows").to_json(path, orient="records", lines=True),
+    "object.json": lambda ratings, path: nested(ratings, "object").to_json(path, orient="records"),
+    "rows.parquet": lambda ratings, path: nested(ratings, "rows").to_parquet(path),
     "typed.parquet": lambda ratings, path: by_criterion(ratings).to_parquet(path),
 }
 
@@ -518,3 +537,18 @@ def test_winners_in_a_column_for_each_rater(systems: tuple[str, str], tmp_path: 
     assert data.ratings.astype(str).equals(same.ratings.astype(str))
     assert {rater.kind for rater in data.raters.values()} == {"human", "llm"}
     pd.testing.assert_frame_equal(metal.read(wide, language="en", wide="{rater}_winner").ratings, data.ratings)
+
+
+def test_lists_of_ratings_without_raters_are_a_rater_for_each_place() -> None:
+    experts = [[{"fluency": 3, "coherence": 1}, {"fluency": 2, "coherence": 1}], [{"fluency": 1, "coherence": 3}]]
+    frame = pd.DataFrame({"id": ["a", "b"], "expert_annotations": experts, "gpt4": [{"fluency": 2}, {"coherence": 3}]})
+    data = metal.read(frame, language="en")
+    assert {name: rater.kind for name, rater in data.raters.items()}["gpt4"] == "llm"
+    rows = data.ratings[["rater", "output", "criterion", "score"]].astype({"score": int}).to_numpy().tolist()
+    first, second = "expert_annotations_1", "expert_annotations_2"
+    assert sorted(rows) == [
+        *([first, "a", "coherence", 1], [first, "a", "fluency", 3]),
+        *([first, "b", "coherence", 3], [first, "b", "fluency", 1]),
+        *([second, "a", "coherence", 1], [second, "a", "fluency", 2]),
+        *(["gpt4", "a", "fluency", 2], ["gpt4", "b", "coherence", 3]),
+    ]

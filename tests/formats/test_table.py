@@ -260,9 +260,9 @@ def test_what_is_no_table_is_said_in_one_line(tmp_path: Path) -> None:
         (tmp_path / f"t{ending}").write_bytes(b"PK")
         with pytest.raises(MetalError, match=f"files are not read. {remedy}"):
             metal.read(tmp_path / f"t{ending}")
-    (tmp_path / "summeval.jsonl").write_text('{"item": "i", "expert_annotations": [{"fluency": 3}]}\n')
-    with pytest.raises(MetalError, match="column 'expert_annotations' holds lists or objects"):
-        metal.read(tmp_path / "summeval.jsonl")
+    (tmp_path / "vectors.jsonl").write_text(json.dumps({"item": "i", "scores": [0.5] * 51}) + "\n")
+    with pytest.raises(MetalError, match=r"column 'scores' holds lists or objects with too many entries\. Write a row"):
+        metal.read(tmp_path / "vectors.jsonl")
 
 
 def test_a_rater_of_kind_model_is_a_judge() -> None:

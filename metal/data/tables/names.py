@@ -75,7 +75,8 @@ MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
     r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
     r"prometheus|gemma|\bbard\b|vicuna|falcon|"
-    r"^judge$|auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater)|^predict(ion|ed)$|autoj|"  # beside people
+    r"^judge([ _.-]?(score|rating|label|verdict|grade))?$|"  # beside people
+    r"auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater)|^predict(ion|ed)$|autoj|"
     r"\bllm|_llm\b|davinci|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
     r"\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,

@@ -18,6 +18,7 @@ from metal.data.tables import asides
 from metal.data.tables.cells import MISSING, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import CHOICE, COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
+from metal.data.tables.nested import nested_columns, unnested
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.roles import columns_of, few_words, roles_of, with_ids_in_parts, with_joined, without_pairs
 from metal.data.text import first_few
@@ -58,7 +59,12 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
     frame = with_joined(asides.without_summary_rows(frame, notes), options.get("columns") or {})
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
-    places = _places_named(frame, patterns, where)
+    places = _places_named(frame, patterns)
+    nested = nested_columns(frame, ()) if patterns else []
+    if nested and not {place.column for place in places} - {*nested}:
+        return tidy_frame(unnested(frame, nested, notes, where), options, notes, where)
+    if patterns and not places:
+        raise DataError(where, f"no column matches `wide={patterns}`", columns_of(frame))
     roles = roles_of(frame, [place.column for place in places], options, where)
     chosen = _choices(frame, roles, places, bool(patterns))
     roles = without_pairs(frame, roles, options, chosen=bool(chosen))
@@ -77,6 +83,9 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
             if len(answers) == 1 and MODEL.search(_without_end(answers[0])):
                 del roles["score"]  # people's, beside a judge's: human_score, judge_score
         places = _places_guessed(frame, roles, notes, where, options.get("described", {}.get))
+        if not places:
+            nested = nested_columns(frame, list(roles.values()))
+            return tidy_frame(unnested(frame, nested, notes, where), options, notes, where)
         if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
             roles.setdefault("text", roles.pop("score"))  # `answer`
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
@@ -139,8 +148,8 @@ def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
 # ---------------------------------------------------------------- columns that hold answers
 
 
-def _places_named(frame: pd.DataFrame, patterns: Iterable[str], where: Path) -> list[AnswerColumn]:
-    """The columns that match, each as a rater's, or as its template says. Raises DataError where none does."""
+def _places_named(frame: pd.DataFrame, patterns: Iterable[str]) -> list[AnswerColumn]:
+    """The columns that match, each as a rater's, or as its template says."""
     places: dict[str, AnswerColumn] = {}
     for pattern in patterns:
         template = _template(pattern) if _TEMPLATE.search(pattern) else None
@@ -151,8 +160,6 @@ def _places_named(frame: pd.DataFrame, patterns: Iterable[str], where: Path) -> 
                 places[column] = AnswerColumn(column, parts.get("rater", ""), parts.get("criterion", ""))
             elif not template and fnmatchcase(column, pattern):
                 places[column] = AnswerColumn(column, rater=column)
-    if patterns and not places:
-        raise DataError(where, f"no column matches `wide={list(patterns)}`", columns_of(frame))
     return [_with_comment(place, frame) for place in places.values()]
 
 
@@ -199,7 +206,8 @@ def _without_end(column: str) -> str:
 def _places_guessed(
     frame: pd.DataFrame, roles: Mapping[str, str], notes: list[str], where: Path, described: Callable[[str], object]
 ) -> list[AnswerColumn]:
-    """The columns that hold answers, where no column does for all. Raises DataError where there are none.
+    """The columns that hold answers, where no column does for all; none where they may stand in lists or objects.
+    Raises DataError where there are none at all.
 
     described: a criterion by its name; its scale is the order of its words.
     """
@@ -218,9 +226,8 @@ def _places_guessed(
         places = _grid(asides.raters_by_name(columns, notes))
         kept = asides.without_summaries([(place.rater, place.column) for place in places], frame, notes)
         return [_with_comment(place, frame) for place in places if place.rater in kept]
-    nested = [c for c in free if {*map(type, frame[c].dropna().head(1))} & {list, dict}]
-    if nested:
-        raise DataError(where, f"column {nested[0]!r} holds lists or objects", "Write a row for each rating in it")
+    if nested_columns(frame, list(roles.values())):
+        return []
     missing = next(role for role in ("rater", "score") if role not in roles)
     remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
     if missing == "score":
