@@ -112,7 +112,7 @@ def test_explicit_options_read_every_shape_alike(shape: str, tmp_path: Path, mon
     dataset = library.read(tmp_path / shape, **_parsed(words))
     assert dataset.digest == library.read(tmp_path / shape).digest
     assert {"--columns", "--kinds", "--directions"} <= set(words)
-    assert ("--wide" in words) == (shape.split(".")[0] not in ("long", "words", "tabs", "array"))
+    assert ("--wide" in words) == (shape.split(".")[0] not in ("long", "words", "tabs", "array", "rows"))
 
 
 def test_what_a_verb_says_of_a_table_it_cannot_read_can_be_typed(metal: Metal, tmp_path: Path) -> None:

@@ -60,8 +60,9 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     frame = with_joined(asides.without_summary_rows(frame, notes), options.get("columns") or {})
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
     places = _places_named(frame, patterns)
-    nested = nested_columns(frame, ()) if patterns else []
-    if nested and not {place.column for place in places} - {*nested}:
+    absent = {*(options.get("columns") or {}).values()} - {*frame.columns}
+    nested = nested_columns(frame, ()) if patterns or absent else []
+    if nested and (absent or not {place.column for place in places} - {*nested}):
         return tidy_frame(unnested(frame, nested, notes, where), options, notes, where)
     if patterns and not places:
         raise DataError(where, f"no column matches `wide={patterns}`", columns_of(frame))
