@@ -29,6 +29,7 @@ MOST_NEEDED = 20  # times the items there are: beyond, a number of items says no
 P = 0.95  # of a one-sided limit
 MIN_ITEMS = 30  # of a verdict
 NOTHING = "nothing to tell apart"
+THIN = "too few items of each answer"
 MIN_SHARED = 30  # items of two people whose ranks are compared
 
 
@@ -184,7 +185,7 @@ class Standing:
             return f"only {levels[first].shown!r} has {LEAST_WEIGHT:.0f} items: {NOTHING}"
         have = listed([f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)])
         needed = LEAST_WEIGHT * len(self.items) / items[second]
-        return f"too few items of each answer: {have}, {LEAST_WEIGHT:.0f} of two needed (of about {needed:,.0f} items)"
+        return f"{THIN}: {have}, {LEAST_WEIGHT:.0f} of two needed (of about {needed:,.0f} items)"
 
     @cached_property
     def above(self) -> list[Bounds]:

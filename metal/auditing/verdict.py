@@ -58,6 +58,7 @@ DISAGREE = "people disagree"
 UNDECIDED = "undecided"
 ONCE = "as good as a person once"  # a correction is made: in the reason of a judge that is informative as given
 RECALIBRATED = "recalibrated"  # the same, of a judge whose scores as given are not shown to tell anything
+UNSURE = "people's agreement is not shown"
 VERDICTS = (AS_GOOD, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
 
@@ -183,7 +184,7 @@ def _people(beside: Standing, final: bool) -> tuple[str, str] | None:
     words += _rank_alike(beside)
     if alpha.high < floor or (lead and lead.high < SMALL):
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
-    return UNDECIDED, f"people's agreement is not shown: {words}"
+    return UNDECIDED, f"{UNSURE}: {words}"
 
 
 def _rank_alike(beside: Standing) -> str:

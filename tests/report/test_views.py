@@ -16,8 +16,8 @@ import pytest
 import metal
 from metal.api.options import options_of
 from metal.auditing import judging
-from metal.auditing.standing import NOTHING
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE
+from metal.auditing.standing import NOTHING, THIN
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, UNSURE
 from metal.data import text
 from metal.data.dataset import Card, Dataset
 from metal.data.formats import read as read_draft
@@ -201,7 +201,8 @@ def test_the_matrix_holds_every_verdict(run: AuditRun) -> None:
         ({"items": 0}, "0 items · none rated by both"),
         ({"items": 12}, "12 items · too few"),
         ({"sources": 7}, "60 items · too few sources"),
-        ({"above_constant": float("nan")}, "60 items · people may disagree"),
+        ({"reason": f"{THIN}: 40 of '2 Good'"}, "60 items · too few of each answer"),
+        ({"reason": f"{UNSURE}: alpha 0.1"}, "60 items · people may disagree"),
         ({}, "60 items · too uncertain"),
     ],
 )

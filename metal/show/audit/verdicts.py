@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from metal.auditing.standing import MIN_ITEMS, NOTHING
+from metal.auditing.standing import MIN_ITEMS, NOTHING, THIN
 from metal.auditing.verdict import (
     AS_GOOD,
     DISAGREE,
@@ -18,6 +18,7 @@ from metal.auditing.verdict import (
     RECALIBRATED,
     UNDECIDED,
     UNINFORMATIVE,
+    UNSURE,
     VERDICTS,
 )
 from metal.data.languages import language_name, short_name
@@ -218,7 +219,8 @@ def _missing(row: Row) -> str:
         "none rated by both": not row["items"],
         "too few": row["items"] < MIN_ITEMS,
         "too few sources": row["sources"] < MIN_SOURCES,
-        "people may disagree": not known(row["above_constant"]),
+        "too few of each answer": THIN in row["reason"],
+        "people may disagree": UNSURE in row["reason"],
     }
     return next((words for words, holds in lacks.items() if holds), "too uncertain")
 
