@@ -158,9 +158,11 @@ def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[R
 
 
 def judges_by_language(run: Run, table: str) -> str:
-    """How many judges and languages a table is about: `2 judges · 6 languages`."""
+    """How many judges and languages a table is about, one judge by name: `2 judges · 6 languages`."""
     rows = run.tables[table]
-    return f"{plural(rows['judge'].nunique(), 'judge')} · {plural(rows['language'].nunique(), 'language')}"
+    judges = rows["judge"].unique()
+    who = within(judges[0]) if len(judges) == 1 else plural(len(judges), "judge")
+    return f"{who} · {plural(rows['language'].nunique(), 'language')}"
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ WORDS = {
     "split": "People disagree",
     "open": "Undecided",
 }
+UNCERTAIN = "too uncertain"
 LINE = 6.0, 76.0  # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
 
 
@@ -196,7 +197,8 @@ def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], firs
 def _kept(row: Row) -> tuple[str, str]:
     """What the judge keeps, or where it stands to a constant, or else what is missing; the same in short."""
     if row["verdict"] == UNDECIDED:
-        return _missing(row), "" if known(row["items_needed"]) else _missing(row)
+        missing = _missing(row)
+        return missing, "" if known(row["items_needed"]) or missing == UNCERTAIN else missing
     if row["verdict"] == DISAGREE or not known(row["above_constant"]):
         return "", ""
     if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
@@ -222,7 +224,7 @@ def _missing(row: Row) -> str:
         "too few of each answer": THIN in row["reason"],
         "people may disagree": UNSURE in row["reason"],
     }
-    return next((words for words, holds in lacks.items() if holds), "too uncertain")
+    return next((words for words, holds in lacks.items() if holds), UNCERTAIN)
 
 
 def _bar(row: Row) -> tuple[str, str] | None:
