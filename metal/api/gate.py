@@ -263,7 +263,7 @@ def _too_few(before: Side, declared: Declared) -> Any:
     few = table[table["needed"] > table["outputs"]]
     for (outputs, sources, needed), cells in few.groupby(["outputs", "sources", "needed"], sort=False):
         places = [
-            f"{in_sentence(dataset.criteria[criterion].label or criterion)} in {spoken(language)}"
+            f"{in_sentence(dataset.criteria[criterion].title)} in {spoken(language)}"
             for criterion, language in cells[["criterion", "language"]].itertuples(index=False, name=None)
         ]
         where = f"{len(places)} of {plural(len(table), 'case')} ({first_few(places, 3)})" if places[1:] else places[0]

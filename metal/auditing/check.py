@@ -19,6 +19,7 @@ from metal.data.pairs import one_item_per_pair
 from metal.data.ratings import names_in
 from metal.data.text import name, note, plural
 
+OWN_SOURCES = "every output is its own source"
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
 FEW_ITEMS = 30  # people with fewer items are left out of the alternative annotator test
 SHOWN = 5  # how many names a message lists
@@ -104,14 +105,20 @@ def lint(dataset: Dataset) -> list[Finding]:
     table, counts = dataset.ratings.drop(columns="comment"), score_counts(dataset)
     # When a judge is asked once more, equal answers are what is hoped for.
     repeats = [name for name, rater in dataset.raters.items() if "repeats" in rater.about]
+    titles = {name: criterion.title for name, criterion in dataset.criteria.items()}
+    if len(set(titles.values())) < len(titles):  # where titles do not tell criteria apart, their names do
+        titles = {}
+    named, counted = (
+        part.assign(criterion=part["criterion"].cat.rename_categories(titles)) for part in (table, counts)
+    )
     findings = (
-        *_never_meet(table),
-        *_identical_raters(table[~table["rater"].isin(repeats)]),
-        *_identical_generators(table),
-        *_one_label(counts),
+        *_never_meet(named),
+        *_identical_raters(named[~named["rater"].isin(repeats)]),
+        *_identical_generators(named),
+        *_one_label(counted),
         *_only_machines(dataset, counts),
-        *_other_scale(counts),
-        *_far_levels(counts),
+        *_other_scale(counted),
+        *_far_levels(counted),
         *_alike_names(dataset),
         *_own_sources(dataset),
         *_places_in_lists(dataset),
@@ -226,7 +233,7 @@ def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
         labels = {level.value: level.label for level in levels}
         for (value,), extra in _groups(machine, ["score"]):
             times = plural(int(extra["count"].sum()), "time")
-            message = f"{criterion}: judges say {labels[value]!r} {times}, no person ever does"
+            message = f"{dataset.called(criterion)}: judges say {labels[value]!r} {times}, no person ever does"
             yield Finding("label-of-machines-only", message)
 
 
@@ -307,7 +314,7 @@ def _own_sources(dataset: Dataset) -> Iterator[Finding]:
     if len(dataset.outputs) > 1 and all(output.source == output.output for output in dataset.outputs.values()):
         yield Finding(
             "own-sources",
-            "every output is its own source: where several answer one prompt, intervals are too narrow; import with "
+            f"{OWN_SOURCES}: where several answer one prompt, intervals are too narrow; import with "
             '`metal.read(..., columns={"source": COLUMN})`',
         )
 
@@ -334,11 +341,11 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
     np.fill_diagonal(related, np.nan)
     for criterion, row in zip(shares, related, strict=True):
         if (row < OPPOSITE).sum() > 1 and not (row > 0).any():
-            direction = dataset.criteria[str(criterion)].direction
+            about = dataset.criteria[str(criterion)]
             yield Finding(
                 "opposite-criterion",
-                f"{criterion}: good where all other criteria are bad (correlation {np.nanmean(row):.2f}); is "
-                f"{direction} better? `metal.read(..., directions=...)` says so",
+                f"{about.title}: good where all other criteria are bad (correlation {np.nanmean(row):.2f}); is "
+                f"{about.direction} better? `metal.read(..., directions=...)` says so",
             )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from metal.boards.cells import (
-    ALL_LANGUAGES,
     OVERALL,
     BoardCell,
     board_cells,
@@ -43,7 +42,6 @@ from metal.boards.ranking import (
 )
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
-from metal.data.languages import language_name
 from metal.data.progress import Progress, no_progress
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
@@ -232,10 +230,6 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
     return table_of(records, TABLES[name])
 
 
-def _where(cell: BoardCell) -> str:
-    return cell.criterion if cell.language == ALL_LANGUAGES else f"{language_name(cell.language)} {cell.criterion}"
-
-
 def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:
     """Notes about cells, each said once with all the cells it is about."""
     of_criterion = Counter(cell.criterion for cell in cells)
@@ -246,7 +240,7 @@ def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -
     for note, where in about.items():
         noted = Counter(cell.criterion for cell in where)
         complete = {name for name, times in noted.items() if times == of_criterion[name] > 1}
-        names = [cell.criterion if cell.criterion in complete else _where(cell) for cell in where]
+        names = [cell.title if cell.criterion in complete else cell.where for cell in where]
         everywhere = len(where) == len(cells) > 1
         lines.append(f"{'every criterion and language' if everywhere else ', '.join(dict.fromkeys(names))}: {note}")
     return lines
@@ -263,19 +257,19 @@ def _warnings(
     missing = [np.isnan(cell.scores[:, cell.rated]) for cell in cells]
     unlike = [cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()]
     if unlike:
-        where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
+        where = "every criterion" if len(unlike) == len(cells) else ", ".join(cell.where for cell in unlike)
         remedy = "`common` compares them on those all scored"
         yield f"{where}: raters scored different outputs (see coverage); {remedy}"
     yield from left_out(dataset, settings)
     yield from dataset.extra.get("left_out", [])
-    criteria = {cell.criterion for cell in cells}
-    if not settings.criteria and len(criteria) > 1 and OVERALL not in criteria:
+    titles = {cell.criterion: cell.title for cell in cells}
+    if not settings.criteria and len(titles) > 1 and OVERALL not in titles:
         yield (
             f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] "
             "in dataset.toml"
         )
     counts: Any = generators.groupby(["criterion", "language", "by"])["sources"].nunique() if len(generators) else {}
-    if mixed := sorted({criterion for (criterion, _, _), count in counts.items() if count > 1}):
+    if mixed := sorted({titles[criterion] for (criterion, _, _), count in counts.items() if count > 1}):
         yield (
             f"{', '.join(mixed)}: generators were scored on different numbers of sources; their means are not of the "
             "same"
@@ -289,8 +283,8 @@ def _warnings(
     criteria_of: dict[str, dict[str, None]] = {}
     for cell in cells:
         for board_rater in cell.raters:
-            criteria_of.setdefault(board_rater.name, {})[cell.criterion] = None
-    main = main_criterion([cell.criterion for cell in ranked_cells(cells)])
+            criteria_of.setdefault(board_rater.name, {})[cell.title] = None
+    main = titles[main_criterion([cell.criterion for cell in ranked_cells(cells)])]
     for name, scored in criteria_of.items():
         if main not in scored:
             yield f"{name} is not in the first ranking, on {main}: it is ranked on {', '.join(scored)} only"

@@ -15,6 +15,7 @@ import numpy as np
 
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
+from metal.data.languages import language_name
 from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.data.text import first_few
@@ -53,7 +54,7 @@ class BoardCell:
     human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters, items), NaN without a
     score. outputs, source: (items,) places in the dataset; items are in string order of the outputs. generator:
     (items,) codes into `generators`. alone, others: (ratings,) each reference person's score, and the mean of the
-    others'; alone_source: their sources. criteria: how many were combined.
+    others'; alone_source: their sources. title: what the criterion is called. criteria: how many were combined.
     """
 
     criterion: str
@@ -69,7 +70,13 @@ class BoardCell:
     alone: Numbers
     others: Numbers
     alone_source: Codes
+    title: str
     criteria: int = 1
+
+    @property
+    def where(self) -> str:
+        """What it is called: `Task quality in Hindi`."""
+        return self.title if self.language == ALL_LANGUAGES else f"{self.title} in {language_name(self.language)}"
 
     @property
     def place(self) -> dict[str, str]:
@@ -337,7 +344,7 @@ def _cells(
             used, codes = np.unique(generator[items], return_inverse=True)
             scores, shown_raters = others_scores[present], tuple(raters[int(place)] for place in present)
             if settings.common:
-                human = _common(name, human, scores, shown_raters)
+                human = _common(dataset.called(name), human, scores, shown_raters)
             compared = np.zeros(len(outputs), dtype=bool)
             compared[items[~np.isnan(human)]] = True
             alone, others, output_of = each_against_others(compared)
@@ -355,6 +362,7 @@ def _cells(
                 alone,
                 others,
                 source[output_of],
+                dataset.called(name),
                 len(parts),
             )
 

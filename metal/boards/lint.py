@@ -11,7 +11,6 @@ import numpy as np
 from metal.boards.cells import BoardCell
 from metal.boards.ensemble import GROUP
 from metal.data.dataset import Dataset
-from metal.data.languages import language_name
 from metal.data.records import Output
 from metal.raters.metrics.contract import plain_text
 from metal.stats.correlation import pearson_from_sums
@@ -90,9 +89,8 @@ def _shifted(cell: BoardCell) -> Iterator[str]:
         clear = moved[defined].mean() > chance.mean() + CLEAR * chance.std()
         if gain.min() > 0 and gain.mean() > GAIN and clear:
             best = int(np.argmax(np.where(defined, moved, -np.inf)))
-            where = language_name(cell.language) if cell.language else "all languages"
             yield (
-                f"{where} {cell.criterion}: people's scores seem to be off by one source; "
+                f"{cell.where}: people's scores seem to be off by one source; "
                 f"moved {words} by one, every rater agrees better (within generators, {names[best]} has "
                 f"{straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here and from 1 there?"
             )

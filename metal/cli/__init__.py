@@ -6,6 +6,7 @@ A verb's file is imported when the verb is typed; help of the whole reads the ta
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import signal
@@ -124,8 +125,12 @@ def main() -> None:
     """Run `metal`.
 
     Exit code 0: done; 1, 3: a gate says no, or cannot say; 2: something the user can put right; 70: a defect; 130:
-    interrupted; 141: nobody reads any more what it prints (`| head`).
+    interrupted; 141: nobody reads any more what it prints (`| head`). With `>&-` it is the verb's own.
     """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # closed: the next file opened would get its number, and what is printed
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
     atexit.register(gc.freeze)  # what is left goes with the process: no last search for cycles
@@ -156,9 +161,13 @@ def main() -> None:
         sys.exit(UNREAD)
     except OSError as error:
         # A folder that cannot be written, a full disk: the user's to put right, if it names a file.
+        why = (error.strerror or str(error)).lower()
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be printed has no room either
+            _stop(f"nothing more can be written: {why}; make room, and run this again", 2)
         if error.filename is None:
             _defect(error)
-        _stop(f"{error.filename}: {(error.strerror or str(error)).lower()}; give another path, or change its rights", 2)
+        _stop(f"{error.filename}: {why}; give another path, or change its rights", 2)
     except Exception as error:
         _defect(error)
 

@@ -102,6 +102,10 @@ class Dataset:
         """The criteria that people and judges can be asked: all but METRIC_SCORE, where there are others."""
         return {name: each for name, each in self.criteria.items() if each != METRIC_SCORE} or self.criteria
 
+    def called(self, criterion: str) -> str:
+        """The title of a criterion; the name itself of what is none of the data's, such as a board's `overall`."""
+        return self.criteria[criterion].title if criterion in self.criteria else criterion
+
     @cached_property
     def digest(self) -> str:
         """Twelve hex digits that change with the ratings, outputs, criteria and sources, and with the facts about

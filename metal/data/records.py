@@ -184,6 +184,11 @@ class Criterion:
             raise DataError(f"criterion {self.name}", f"direction {self.direction!r}", remedy)
 
     @property
+    def title(self) -> str:
+        """What it is called where people read of it."""
+        return self.label or self.name
+
+    @property
     def short(self) -> str:
         """The name for narrow tables."""
         return self.abbreviation or self.name

@@ -133,15 +133,15 @@ def language_bias(
         for judge, outputs in unpaired.items()
         if outputs
     ]
-    return Analysed(tables, (*([left_out] if unordered else []), *lost, *_unreliable(rows)))
+    return Analysed(tables, (*([left_out] if unordered else []), *lost, *_unreliable(rows, dataset)))
 
 
-def _unreliable(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _unreliable(rows: Sequence[dict[str, Any]], dataset: Dataset) -> Iterator[str]:
     """A line for each criterion: where people agree too little to stand for quality, and what to do."""
     low: dict[str, dict[str, str]] = {}
     for row in rows:
         if row["reliability"] < LEAST_RELIABILITY and math.isnan(row["lean"]):
-            low.setdefault(row["criterion"], {})[row["language"]] = (
+            low.setdefault(dataset.called(row["criterion"]), {})[row["language"]] = (
                 f"{language_name(row['language'])} {row['reliability']:.2f}"
             )
     for criterion, languages in low.items():

@@ -120,7 +120,7 @@ def drift(
         _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
     compared_cells = {(row["criterion"], row["language"], row["before"]) for row in rows}
     warnings = [
-        f"{criterion} in {language_name(language)} was judged by {old} and not again"
+        f"{after.called(criterion)} in {language_name(language)} was judged by {old} and not again"
         for (criterion, language), cell in earlier.items()
         for old in pairs.values()
         if old in cell.judges and (criterion, language, old) not in compared_cells

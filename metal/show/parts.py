@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from metal.auditing.check import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, known, listed, name, percent, plural, within
@@ -141,7 +142,7 @@ def exclusions_table(run: Run) -> TableView | None:
 
 def criterion_in_words(run: Run, criterion: str) -> str:
     """The criterion as it stands in a sentence: `task quality`."""
-    return in_sentence(run.criteria[criterion].label or criterion)
+    return in_sentence(run.criteria[criterion].title)
 
 
 def case_of(run: Run, row: Row) -> str:
@@ -257,9 +258,11 @@ def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
         yield Paragraph(f"{remark.title}: {remark.words}")
         if remark.command:
             yield Paragraph(f"  {remark.command}", copied=True)
-    if run.warnings:
-        more = f", the first of {len(run.warnings):,} (-v)" if len(run.warnings) > 1 else ""
-        yield Paragraph(f"warning{more}: {run.warnings[0]}", cut=True)
+    read = "data" in run.data  # from a table: what it lacks was said then
+    warnings = [warning for warning in run.warnings if not (read and warning.startswith(OWN_SOURCES))]
+    if warnings:
+        more = f", the first of {len(warnings):,} (-v)" if len(warnings) > 1 else ""
+        yield Paragraph(f"warning{more}: {warnings[0]}", cut=True)
 
 
 def data_of(run: Run) -> str:

@@ -84,7 +84,9 @@ def test_fewer_metrics_than_wanted() -> None:
     scores = world()
     scores["score"] = {name: scores["score"][name] for name in ("near", "far")}
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)
-    assert board.warnings == ("English quality: no ensemble (2 metrics to choose 3 from; choose fewer with `nonzero`)",)
+    assert board.warnings == (
+        "quality in English: no ensemble (2 metrics to choose 3 from; choose fewer with `nonzero`)",
+    )
     assert board.tables["ensembles"].empty
     assert list(board.tables["ensemble_members"].columns[:3]) == ["language", "criterion", "ensemble"]
     assert board.ensembles == {}
@@ -116,7 +118,9 @@ def test_a_metric_that_scored_little_is_no_candidate() -> None:
     scores["score"]["sparse"] = [one if at % 2 else None for at, one in enumerate(scores["score"]["near"])]
     scores["score"]["nearly"] = [None if at < 8 else one for at, one in enumerate(scores["score"]["far"])]
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), TWO)
-    said = "English quality: sparse scored 50% of the outputs that people rated, and is no candidate for the ensemble"
+    said = (
+        "quality in English: sparse scored 50% of the outputs that people rated, and is no candidate for the ensemble"
+    )
     assert said in board.warnings
     assert not any("nearly scored" in one for one in board.warnings)
     found = row(board, "ensembles")
@@ -145,7 +149,7 @@ def test_other_kinds_of_members() -> None:
 
 def test_an_alpha_that_leaves_no_member() -> None:
     board = billboard(made(world(), ("g0", "g1", "g2", "g3")), replace(TWO, alpha=1e6))
-    assert board.warnings == ("English quality: no ensemble (alpha 1e+06 leaves no metric a coefficient)",)
+    assert board.warnings == ("quality in English: no ensemble (alpha 1e+06 leaves no metric a coefficient)",)
 
 
 def test_alpha_by_rule_or_as_given() -> None:

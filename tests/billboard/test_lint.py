@@ -33,7 +33,7 @@ def board(shift: int, sources: int = 60, raters: Sequence[str] = ("m", "n")) -> 
 def test_a_join_off_by_one() -> None:
     (late,) = problems(board(1))
     assert late.startswith(
-        "English quality: people's scores seem to be off by one source; moved back by one, every rater"
+        "quality in English: people's scores seem to be off by one source; moved back by one, every rater"
     )
     assert "Do ids count from 0 here and from 1 there?" in late
     (early,) = problems(board(-1))

@@ -251,6 +251,26 @@ def test_a_closed_pipe_is_no_error_and_no_gate_that_says_no(words: str, runs: Pa
 
 
 @pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        ("ls >&-", 0, ""),  # as without: what is asked for is done, and a gate's answer is its code
+        ("check nothing >&- 2>&-", 2, ""),
+        (
+            "ls >/dev/full",
+            2,
+            "metal: nothing more can be written: no space left on device; make room, and run this again\n",
+        ),
+    ],
+)
+def test_output_that_cannot_be_written_is_no_defect(words: str, code: int, error: str, runs: Path) -> None:
+    typed = f"cd {runs}; {sys.executable} -c 'from metal.cli import main; main()' {words}; exit $?"
+    done = subprocess.run(
+        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (code, error)
+
+
+@pytest.mark.parametrize(
     ("message", "typed"),
     [
         ("`out` is missing", "--out is missing"),

@@ -82,7 +82,7 @@ def _question(name: str, rubric: Rubric) -> str:
     """The question and its answers: `Fluency: Which reads better? (1 A is much better, ...)`."""
     criterion = rubric.criterion
     question = criterion.question or rubric.simple
-    return f"{criterion.label or name}{f': {question}' if question else ''} ({criterion.scale.describe()})"
+    return f"{criterion.title}{f': {question}' if question else ''} ({criterion.scale.describe()})"
 
 
 # ---------------------------------------------------------------- answers

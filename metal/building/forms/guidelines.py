@@ -40,9 +40,9 @@ def advice_for(template: TaskTemplate) -> tuple[str, ...]:
 def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list[tuple[str, str]]:
     """The guidelines line by line, each with its kind: title, criterion, level, item or text."""
     listing = [("title", TITLE), *(("item", advice) for advice in advice_for(template))]
-    for name, rubric in rubrics.items():
+    for rubric in rubrics.values():
         criterion = rubric.criterion
-        listing.append(("criterion", criterion.label or name))
+        listing.append(("criterion", criterion.title))
         listing += [("text", text) for text in _descriptions(rubric)]
         for level in criterion.scale.levels:
             text = rubric.levels.get(level.value, LevelText())

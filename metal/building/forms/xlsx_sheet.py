@@ -129,7 +129,7 @@ def _offer_levels(tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubri
     rule = DataValidation(allow_blank=True, showErrorMessage=True, showInputMessage=True, **asked)
     rule.errorTitle = "Not on the scale"
     rule.error = f"Choose from: {scale.describe()}"[:255] if scale.levels else f"A number: {scale.describe()}"
-    rule.promptTitle = sheet.printable(criterion.label or criterion.name)[:32]
+    rule.promptTitle = sheet.printable(criterion.title)[:32]
     rule.prompt = sheet.printable(criterion.question or rubric.simple or criterion.name)[:255]
     column = get_column_letter(place[1])
     rule.add(f"{column}2:{column}{last_row}")

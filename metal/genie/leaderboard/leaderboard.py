@@ -161,7 +161,7 @@ def leaderboard(
             where = {"language": language, "criterion": cell.criterion}
             rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows]
             rows["comparisons"] += [where | pair for pair in ranking.pairs]
-            title = f"{language_name(language) if language else 'all languages'}, {cell.criterion}"
+            title = f"{language_name(language) if language else 'all languages'}, {dataset.called(cell.criterion)}"
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
                 warnings += about_a_ranking(ranking, title, settings.permutations)

@@ -301,8 +301,8 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
     if all(NOTHING in cell["reason"] for cell in cells):
         return Remark(title, "Have worse outputs rated, too: where all are alike, no judge is told from a constant.")
     differ = any(cell["weighted_f1"] != 1 for cell in cells)
-    read = "Read the answers on which judge and people differ. " if differ else ""
-    words = f"{read}What more ratings would decide:"
+    read = "Read where judge and people differ. " if differ else ""
+    words = f"{read}What more ratings decide:"
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = AS_GOOD if near["verdict"] == INFORMATIVE else INFORMATIVE

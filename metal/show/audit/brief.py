@@ -57,7 +57,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     groups = sorted(alike.values(), key=len, reverse=True)
     shown = groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
     rows = [
-        (name(criterion.label or criterion.name), *(_shared([cells[place] for _, cells in group]) for group in shown))
+        (name(criterion.title), *(_shared([cells[place] for _, cells in group]) for group in shown))
         for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
     notes = ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []

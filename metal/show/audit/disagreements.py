@@ -122,7 +122,7 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
 
 def _criterion(criterion: Any) -> dict[str, Any]:
     return {
-        "label": printable(criterion.label or criterion.name),
+        "label": printable(criterion.title),
         "question": printable(criterion.question),
         "nominal": criterion.scale.measure == "nominal",
         "levels": [[level.value, printable(level.label)] for level in criterion.scale.levels],

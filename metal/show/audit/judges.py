@@ -64,7 +64,7 @@ def _f1_row(criterion: Criterion, who: str, by: Mapping[str, Any], column: str, 
     for row in by.values():
         ends = (row[f"{column}_low"], row[f"{column}_high"]) if row else (None, None)
         values.append(Cell(figure(row[column] if row else None), interval(*ends), mark))
-    return [criterion.label or criterion.name, Cell(who, mark=mark), *values]
+    return [criterion.title, Cell(who, mark=mark), *values]
 
 
 def self_agreement_table(run: AuditRun) -> TableView:
@@ -170,7 +170,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True
     """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges. radars: with
     METAL's own layout, which shows the figures of the dots again.
     """
-    key, label = run.slug(criterion), criterion.label or criterion.name
+    key, label = run.slug(criterion), criterion.title
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
     records = run.records("judges", criterion=criterion.name)
     languages = [code for code in run.languages if code in people]
@@ -252,7 +252,7 @@ def prompt_charts(run: AuditRun) -> list[Chart]:
             if row["criterion"] == criterion.name
         ]
         if differences:
-            label = criterion.label or criterion.name
+            label = criterion.title
             key = f"prompts_{run.slug(criterion)}"
             charts.append(forest(key, label, differences, "second is better", "first is better"))
     return charts

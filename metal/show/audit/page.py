@@ -72,7 +72,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "judges": ranked,
         "judged": verdicts.judged_criteria(run),
         "names": {code: name(language_name(code)) for code in verdicts.named_languages(run)},
-        "label": lambda criterion: criterion.label or criterion.name,
+        "label": lambda criterion: criterion.title,
         "words": verdicts.WORDS,
         "verdicts": cells,
         "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
@@ -179,7 +179,7 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
         for judge, by_language in by_judge.items():
             rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in of_people)])
     notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if of_judges else ()
-    title = f"{criterion.label or criterion.name} ({_scale(criterion)})"
+    title = f"{criterion.title} ({_scale(criterion)})"
     return TableView.of(run, "judges", title, ("", *of_people), rows, name=f"on_{run.slug(criterion)}", notes=notes)
 
 

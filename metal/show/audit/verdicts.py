@@ -184,7 +184,7 @@ def merit(row: Row, end: str = "") -> tuple[bool, float]:
 
 def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
     """first: of a judge of pairs, how often it chose what was shown first."""
-    where = f"{within(row['judge'])}, {criterion.label or criterion.name}, {language_name(row['language'])}"
+    where = f"{within(row['judge'])}, {criterion.title}, {language_name(row['language'])}"
     reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
     style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
     items, first_place = plural(int(row["items"]), "item"), f"first place {percent(first)}" if known(first) else ""
@@ -251,7 +251,7 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     """
     judges, languages = by_judge(run), named_languages(run)
     criteria = [
-        (name(criterion.label or criterion.name), [(name(of.judge), of.cells[place]) for of in judges])
+        (name(criterion.title), [(name(of.judge), of.cells[place]) for of in judges])
         for place, criterion in enumerate(judged_criteria(run))
     ]
     meanings = {word: meaning for _, word, meaning in legend()}

@@ -40,7 +40,7 @@ def lean_charts(run: BiasRun) -> list[Chart]:
     drawn = []
     for (criterion, judge), rows in list(by_criterion_and_judge(run, "language_bias").items())[:MOST_CHARTS]:
         dots = [Dot.of(row, "lean", language_name(row["language"]), row["says"]) for row in rows]
-        title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
+        title = f"{run.criteria[criterion].title}, {name(judge)}"
         leans = [f"{language_name(row['language'])} {signed(row['lean'])}" for row in rows if row["says"] == LEANS]
         who = "people lean" if judge == PEOPLE else f"{within(judge)} leans"
         alt = f"How far {who} in {len(rows)} languages; leaning: {', '.join(leans) or 'none shown'}."

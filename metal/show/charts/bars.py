@@ -43,7 +43,7 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
 
     What is not a level of the scale (no class, no answer) is grey and comes last.
     """
-    label = criterion.label or criterion.name
+    label = criterion.title
     levels = [level.shown for level in criterion.scale.levels]
     lower = criterion.direction == "lower"
     fills = {level: svg.class_fill(place, len(levels), lower_is_better=lower) for place, level in enumerate(levels)}

@@ -39,7 +39,7 @@ def change_charts(run: DiffRun) -> list[Chart]:
         worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
         lowest = f"owest in {language_name(worst['language'])}, {signed(worst['difference'])}."
         alt = f"Change of agreement with people of {within(judge)} in {len(rows)} languages; l{lowest}"
-        title = f"{run.criteria[criterion].label or criterion}, {name(judge)}"
+        title = f"{run.criteria[criterion].title}, {name(judge)}"
         key = f"change_{slug(criterion)}_{slug(judge)}"
         more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": signed}
         finding = f"L{lowest}"

@@ -38,7 +38,7 @@ def seen_charts(run: ProbeRun) -> list[Chart]:
     drawn = []
     for (judge, criterion, language), rows in ordered[:MOST_CHARTS]:
         dots = [Dot.of(row, "a", row["what"], row["says"]) for row in rows]
-        title = f"{language_name(language)}, {run.criteria[criterion].label or criterion}, {name(judge)}"
+        title = f"{language_name(language)}, {run.criteria[criterion].title}, {name(judge)}"
         blind = ", ".join(row["what"] for row in rows if row["says"] == BLIND)
         alt = f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind: {blind or 'none'}."
         key = f"a_{slug(language)}_{slug(criterion)}_{slug(judge)}"
