@@ -79,15 +79,7 @@ def _labels(dataset: Dataset) -> pd.DataFrame:
         counts = ratings["score"].value_counts()
         for level in dataset.criteria[str(criterion)].scale.levels:
             count = int(counts.get(level.value, 0))
-            rows.append(
-                {
-                    "criterion": criterion,
-                    "rater": rater,
-                    "level": f"{level.value:g} {level.label}",
-                    "count": count,
-                    "share": count / len(ratings),
-                }
-            )
+            rows.append((criterion, rater, f"{level.value:g} {level.label}", count, count / len(ratings)))
     return pd.DataFrame(rows, columns=["criterion", "rater", "level", "count", "share"])
 
 

@@ -29,7 +29,7 @@ from metal.boards.ensemble import (
 )
 from metal.boards.ensemble_records import ensemble_base, ensemble_record, ensemble_signature
 from metal.boards.generators import generator_rows
-from metal.boards.lint import lint
+from metal.boards.lint import lint, where
 from metal.boards.overrating import families, human_generators, overrating_rows, self_preference_rows
 from metal.boards.ranking import (
     WITH_INTERVAL,
@@ -138,7 +138,11 @@ def billboard(
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         tables,
         ensembles,
-        (*_warnings(dataset, cells, settings, tables["generators"]), *lint(dataset, cells), *_noted(notes, cells)),
+        (
+            *_warnings(dataset, cells, settings, tables["generators"]),
+            *lint(dataset, cells),
+            *_noted(dataset, notes, cells),
+        ),
         signature(dataset.identity, settings),
     )
 
@@ -230,18 +234,21 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
     return table_of(records, TABLES[name])
 
 
-def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:
+def _noted(dataset: Dataset, notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:
     """Notes about cells, each said once with all the cells it is about."""
     of_criterion = Counter(cell.criterion for cell in cells)
     about: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
         about.setdefault(note, []).append(cell)
     lines = []
-    for note, where in about.items():
-        noted = Counter(cell.criterion for cell in where)
+    for note, noted_cells in about.items():
+        noted = Counter(cell.criterion for cell in noted_cells)
         complete = {name for name, times in noted.items() if times == of_criterion[name] > 1}
-        names = [cell.title if cell.criterion in complete else cell.where for cell in where]
-        everywhere = len(where) == len(cells) > 1
+        names = [
+            dataset.called(cell.criterion) if cell.criterion in complete else where(dataset, cell)
+            for cell in noted_cells
+        ]
+        everywhere = len(noted_cells) == len(cells) > 1
         lines.append(f"{'every criterion and language' if everywhere else ', '.join(dict.fromkeys(names))}: {note}")
     return lines
 
@@ -257,12 +264,13 @@ def _warnings(
     missing = [np.isnan(cell.scores[:, cell.rated]) for cell in cells]
     unlike = [cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()]
     if unlike:
-        where = "every criterion" if len(unlike) == len(cells) else ", ".join(cell.where for cell in unlike)
+        unlike_cells = ", ".join(where(dataset, cell) for cell in unlike)
+        named = "every criterion" if len(unlike) == len(cells) else unlike_cells
         remedy = "`common` compares them on those all scored"
-        yield f"{where}: raters scored different outputs (see coverage); {remedy}"
+        yield f"{named}: raters scored different outputs (see coverage); {remedy}"
     yield from left_out(dataset, settings)
     yield from dataset.extra.get("left_out", [])
-    titles = {cell.criterion: cell.title for cell in cells}
+    titles = {cell.criterion: dataset.called(cell.criterion) for cell in cells}
     if not settings.criteria and len(titles) > 1 and OVERALL not in titles:
         yield (
             f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] "
@@ -283,7 +291,7 @@ def _warnings(
     criteria_of: dict[str, dict[str, None]] = {}
     for cell in cells:
         for board_rater in cell.raters:
-            criteria_of.setdefault(board_rater.name, {})[cell.title] = None
+            criteria_of.setdefault(board_rater.name, {})[titles[cell.criterion]] = None
     main = titles[main_criterion([cell.criterion for cell in ranked_cells(cells)])]
     for name, scored in criteria_of.items():
         if main not in scored:

@@ -15,7 +15,6 @@ import numpy as np
 
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.languages import language_name
 from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.data.text import first_few
@@ -54,7 +53,7 @@ class BoardCell:
     human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters, items), NaN without a
     score. outputs, source: (items,) places in the dataset; items are in string order of the outputs. generator:
     (items,) codes into `generators`. alone, others: (ratings,) each reference person's score, and the mean of the
-    others'; alone_source: their sources. title: what the criterion is called. criteria: how many were combined.
+    others'; alone_source: their sources. criteria: how many were combined.
     """
 
     criterion: str
@@ -70,13 +69,7 @@ class BoardCell:
     alone: Numbers
     others: Numbers
     alone_source: Codes
-    title: str
     criteria: int = 1
-
-    @property
-    def where(self) -> str:
-        """What it is called: `Task quality in Hindi`."""
-        return self.title if self.language == ALL_LANGUAGES else f"{self.title} in {language_name(self.language)}"
 
     @property
     def place(self) -> dict[str, str]:
@@ -362,7 +355,6 @@ def _cells(
                 alone,
                 others,
                 source[output_of],
-                dataset.called(name),
                 len(parts),
             )
 

@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from metal.boards.cells import BoardCell
+from metal.boards.cells import ALL_LANGUAGES, BoardCell
 from metal.boards.ensemble import GROUP
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.records import Output
 from metal.raters.metrics.contract import plain_text
 from metal.stats.correlation import pearson_from_sums
@@ -27,8 +28,14 @@ def lint(dataset: Dataset, cells: Sequence[BoardCell]) -> Iterator[str]:
     """Problems of a board in words."""
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_raters(cell))
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_generators(cell))
-    yield from dict.fromkeys(problem for cell in cells for problem in _shifted(cell))
+    yield from dict.fromkeys(problem for cell in cells for problem in _shifted(cell, where(dataset, cell)))
     yield from _out_of_range(dataset)
+
+
+def where(dataset: Dataset, cell: BoardCell) -> str:
+    """What a cell is called: `Task quality in Hindi`."""
+    title = dataset.called(cell.criterion)
+    return title if cell.language == ALL_LANGUAGES else f"{title} in {language_name(cell.language)}"
 
 
 def _copied_raters(cell: BoardCell) -> Iterator[str]:
@@ -64,7 +71,7 @@ def _copied(first: Numbers, second: Numbers) -> bool:
     )
 
 
-def _shifted(cell: BoardCell) -> Iterator[str]:
+def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
     """People's scores that belong to the next or the last source: ids counted from 0 here and from 1 there.
 
     Moved by one, every rater must agree better, and the raters' mean stand out from what moves by more give by chance.
@@ -90,7 +97,7 @@ def _shifted(cell: BoardCell) -> Iterator[str]:
         if gain.min() > 0 and gain.mean() > GAIN and clear:
             best = int(np.argmax(np.where(defined, moved, -np.inf)))
             yield (
-                f"{cell.where}: people's scores seem to be off by one source; "
+                f"{where}: people's scores seem to be off by one source; "
                 f"moved {words} by one, every rater agrees better (within generators, {names[best]} has "
                 f"{straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here and from 1 there?"
             )

@@ -109,9 +109,7 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """Twelve hex digits that change with the ratings, outputs, criteria and sources, and with the facts about
-        raters (who is in the reference group, which family a judge belongs to) and generators.
-
-        They do not depend on texts, nor on the order of ratings and outputs.
+        raters (who is in the reference group, which family a judge belongs to) and generators; not with texts, nor the order of ratings.
         """
         facts = pd.util.hash_pandas_object(self.ratings.loc[:, ratings.facts_in(self.ratings)], index=False).to_numpy()
         table = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])

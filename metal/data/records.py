@@ -204,24 +204,19 @@ class Criterion:
         Five Likert levels become 0, .25, .5, .75, 1, two classes 0 and 1 (GENIE, footnote 6). NaN where the scale has
         no ends (see Scale.ends).
         """
-        ends = self.scale.ends
-        if ends is None:
+        if self.scale.ends is None:
             return score * math.nan
-        low, high = ends
+        low, high = self.scale.ends
         return (score - low) / (high - low) if self.direction == "higher" else (high - score) / (high - low)
 
 
-# The score of an automatic metric: one number for all criteria, higher is better. Metrics whose lower scores are
-# better are negated when they join, and marked in raters.jsonl (`negated`).
+# A metric's score: one number for all criteria, higher is better; others are negated when they join (`negated`).
 METRIC_SCORE = Criterion("score", Scale("interval"), label="Score", question="What a metric gives the output.")
 
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: of its text, if they were counted.
-
-    content: what it says; the same for sources that are translations of each other.
-    """
+    """An input: passage, prompt, image, source segment. tokens: of its text, if counted. content: equal for translations."""
 
     source: str
     language: str
@@ -244,10 +239,9 @@ def pair_text(texts: Sequence[str]) -> str:
 class Output:
     """A generator's output for a source. note: the generator's own remark about it.
 
-    chosen: whether it is to be rated; others are only kept. flags: what is wrong with it as an output. tokens: of its
-    text, if they were counted. first, second: of a pair that is compared, who wrote its two outputs; texts: these two,
-    of which `text` is then made. of: the output that this one was made from, condition: how; a pair that was shown the
-    other way round is SWAPPED.
+    chosen: whether it is to be rated; others are only kept. flags: what is wrong with it. tokens: of its text, if
+    counted. first, second: of a pair that is compared, who wrote its two outputs; texts: these two, of which `text` is
+    then made. of: the output that this one was made from, condition: how; SWAPPED for a pair shown the other way round.
     """
 
     output: str
