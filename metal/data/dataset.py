@@ -108,8 +108,8 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Twelve hex digits that change with the ratings, outputs, criteria and sources, and with the facts about
-        raters (who is in the reference group, which family a judge belongs to) and generators; not with texts, nor the order of ratings.
+        """Twelve hex digits that change with ratings, outputs, criteria, sources, and the facts about raters (who is in
+        the reference group, a judge's family) and generators; not with texts, nor the order of ratings and outputs.
         """
         facts = pd.util.hash_pandas_object(self.ratings.loc[:, ratings.facts_in(self.ratings)], index=False).to_numpy()
         table = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])

@@ -216,7 +216,7 @@ METRIC_SCORE = Criterion("score", Scale("interval"), label="Score", question="Wh
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: of its text, if counted. content: equal for translations."""
+    """An input: passage, prompt, image, source segment. tokens: of its text. content: equal for translations."""
 
     source: str
     language: str
