@@ -74,20 +74,6 @@ def test_histogram_and_members_are_numpys(lengths: list[int], bins: int, step: i
 
 
 @pytest.mark.usefixtures("counted")
-def test_the_last_bin_is_closed_on_the_right() -> None:
-    histogram, sources = drawn([10, 30, 30, 30, 29])
-    assert histogram.fullest == 19
-    assert [source.tokens for source in sources] == [30, 30, 30, 29]
-
-
-@pytest.mark.usefixtures("counted")
-def test_the_lowest_bin_on_a_tie() -> None:
-    histogram, sources = drawn([10, 110, 110, 60, 60, 20])
-    assert Counter(histogram.counts)[2] == 2
-    assert [source.tokens for source in sources] == [60, 60]
-
-
-@pytest.mark.usefixtures("counted")
 def test_what_is_recorded() -> None:
     record = drawn([3, 40, 40, 41, 90], SampleSettings(1, 10, 10))[0].record()
     assert record == {
@@ -114,13 +100,6 @@ def test_drawn_from_the_bin_without_replacement_in_the_order_of_the_split() -> N
 
 
 @pytest.mark.usefixtures("counted")
-def test_seeded() -> None:
-    each, again, other = (names(drawn(UNEVEN, SampleSettings(25, seed=seed))) for seed in (1, 1, 2))
-    assert each == again
-    assert each != other
-
-
-@pytest.mark.usefixtures("counted")
 def test_each_language_has_draws_of_its_own() -> None:
     """Neither the same rows for each, nor others for one when another is added."""
     swahili, yoruba = (names(drawn(UNEVEN, SampleSettings(25), language)) for language in ("sw", "yo"))
@@ -143,13 +122,6 @@ def test_the_draw_does_not_depend_on_the_step(monkeypatch: pytest.MonkeyPatch) -
     full = names(drawn(UNEVEN, SampleSettings(25)))
     monkeypatch.setattr(sample, "STEP", 7)
     assert names(drawn(UNEVEN, SampleSettings(25))) == full
-
-
-@pytest.mark.usefixtures("counted")
-def test_fewer_than_asked_for() -> None:
-    assert drawn(UNEVEN, SampleSettings(100))[1] == []
-    histogram, sources = drawn(UNEVEN, SampleSettings(100, allow_fewer=True))
-    assert len(sources) == max(histogram.counts) == 60
 
 
 @pytest.mark.usefixtures("counted")

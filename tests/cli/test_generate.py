@@ -472,15 +472,6 @@ def test_from_inside_the_dataset(metal: Metal, llm_server: LlmServer, mine: Path
     assert llm_server.requests == 0
 
 
-def test_a_dataset_behind_a_link(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
-    (tmp_path / "links").mkdir()
-    (tmp_path / "links" / "theirs").symlink_to(mine)
-    metal("generate", "links/theirs", "-m", MODEL, "-l", "en")
-    assert (tmp_path / "links" / "theirs").is_symlink()
-    assert len(outputs(mine)) == 2 * EACH
-    assert [path.name for path in (tmp_path / "links").iterdir()] == ["theirs"]
-
-
 def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
     medium(tmp_path / "own")
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\n')

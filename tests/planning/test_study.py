@@ -257,16 +257,6 @@ def hindi(reference: Path) -> DesignTables:
 
 
 @pytest.mark.reference
-def test_unilabelling_is_steadier(hindi: DesignTables) -> None:
-    rows = hindi.tables["designs"]
-    rows = rows[rows["population"] == ALL]
-    sd = rows.set_index(["scale", "aggregation", "labelling"])["sd"]
-    for scale in ("as rated", "binary"):
-        for aggregation in ("mean", "majority"):
-            assert sd[scale, aggregation, "unilabelling"] < sd[scale, aggregation, "multilabelling"]
-
-
-@pytest.mark.reference
 def test_what_hindi_needs(hindi: DesignTables) -> None:
     needs = hindi.tables["needs"].set_index(["who", "question"])
     person, judge = needs.loc["a judge like a person"], needs.loc["gpt-4-32k/detailed"]
