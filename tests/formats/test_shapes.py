@@ -152,6 +152,8 @@ def test_what_cannot_be_read_rightly_is_refused(tmp_path: Path, text: str, messa
         (HEAD + "a,x,5 - Strongly agree\na,y,1 - Strongly disagree\nb,y,3\n", [5, 1, 3], "Strongly disagree < 3 <"),
         (HEAD + "a,x,NA\na,y,n/a\nb,x,?\nb,y,4\nc,x,-\nc,y,5\n", [None, None, None, 4, None, 5], "4 missing answers"),
         (HEAD + "a,x,अच्छा\na,y,खराब\n", [1, 0], "खराब < अच्छा"),
+        ("id,human,gpt4\na,✓,✗\nb,✗,✓\n", [1, 0, 0, 1], "✗ < ✓"),
+        ("id,human,gpt4\na,1 - Poor,2 - Good\nb,2 - Good,2 - Good\n", [1, 2, 2, 2], "Poor < Good"),
         (HEAD + "a,x,२\na,y,1\n", [2, 1], ""),
         (HEAD + "a,x,\u22121\na,y,1\n", [-1, 1], ""),
     ],

@@ -269,7 +269,8 @@ def _holds_answers(column: pd.Series) -> bool:
     # A stray cell does not make a column something else: its row is named where scores are read.
     if words and (not numbers or in_numbers < STRAY * sum(words.values())):
         usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
-        numbered = CRITERION.search(name) and numbered_words(words)
+        called = CRITERION.search(name) or RATER.fullmatch(name) or MODEL.search(name)
+        numbered = called and numbered_words(words)
         return bool(numbered) or (not numbers and order_of(usual) is not None)
     whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
     return numbers > 0 and not whole_ids
