@@ -191,13 +191,6 @@ def test_equal_means_are_equal_numbers() -> None:
     assert len(set(cell.of("tiny").tolist())) == len(set(cell.of("least").tolist())) == 3
 
 
-def test_several_outputs_of_a_generator_for_a_source() -> None:
-    places = [("s0", "g0"), ("s0", "g0"), ("s0", "g1"), ("s1", "g0"), ("s1", "g1")]
-    cell = one_cell(made({"quality": {"A1": [1, 3, 5, None, 7], "judge": [1, 2, 3, 4, 5]}}, outputs=places))
-    assert np.array_equal(cell.by_generator(cell.human), [[2, NAN], [5, 7]], equal_nan=True)
-    assert np.array_equal(cell.by_generator(cell.of("judge")), [[1.5, 4], [3, 5]])
-
-
 def test_on_common_outputs() -> None:
     scores = {"A1": [1, 2, 3, None], "A2": [3, 2, 1, None], "first": [1, 2, None, 4], "second": [None, 2, 3, 4]}
     dataset = made({"quality": scores})

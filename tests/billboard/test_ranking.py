@@ -19,7 +19,6 @@ from metal.boards.ranking import (
     WITH_INTERVAL,
     agreements,
     ceiling,
-    intervals,
     ranking,
 )
 from metal.boards.settings import BoardSettings
@@ -77,19 +76,6 @@ def test_a_constant_rater_is_undefined_never_zero() -> None:
     assert pd.isna(everybody.loc["flat", "cluster"])
 
 
-def test_one_source_has_no_interval_and_one_generator_no_systems() -> None:
-    one_source = ranked(made({"quality": {"A1": [1, 2, 3, 5], "judge": [1, 2, 4, 3]}}, FOUR)).loc["judge"]
-    assert one_source["pearson"] == pytest.approx(np.corrcoef([1, 2, 3, 5], [1, 2, 4, 3])[0, 1])
-    assert pd.isna(one_source["pearson_low"])
-    assert one_source["system_pearson"] == pytest.approx(one_source["pearson"])
-    one_generator = ranked(made({"quality": {"A1": [1, 2, 3, 5], "judge": [1, 2, 4, 3]}}, ("g0",))).loc["judge"]
-    assert one_generator["pearson"] == pytest.approx(one_source["pearson"])
-    assert one_generator["pearson_low"] < one_generator["pearson"]
-    for figure in ("system_pearson", "soft_pairwise_accuracy", "pairwise_accuracy"):
-        assert pd.isna(one_generator[figure])
-        assert f"{figure}: " in one_generator["undefined"]
-
-
 def test_a_rater_of_one_source_among_many_has_no_interval() -> None:
     """Resamples that hold its source all say the same: an interval of no width would say that r is certain."""
     people = [1, 2, 3, 5, 4, 2, 1, 3, 5, 5, 4, 1]
@@ -98,14 +84,6 @@ def test_a_rater_of_one_source_among_many_has_no_interval() -> None:
     for figure in WITH_INTERVAL[:-1]:
         assert table.loc["judge", f"{figure}_low"] < table.loc["judge", f"{figure}_high"]
         assert pd.isna(table.loc["one", f"{figure}_low"])
-
-
-def test_two_answers_and_one() -> None:
-    scores = {"A1": [1, 2, 3, 4], "two": [1, 2, None, None], "one": [1, None, None, None], "judge": [2, 1, 3, 4]}
-    table = ranked(made({"quality": scores}))
-    assert table.loc["two", "pearson"] == 1
-    assert "pearson: fewer than two pairs" in table.loc["one", "undefined"]
-    assert table.loc["one", "coverage"] == 0.25
 
 
 def test_what_a_thousand_outputs_cost() -> None:
@@ -468,16 +446,3 @@ def test_raters_in_several_parts_are_as_in_one(monkeypatch: pytest.MonkeyPatch) 
     whole = agreements(*gapped(1), SEEDED)
     monkeypatch.setattr(module, "_AT_ONCE", 1)
     assert agreements(*gapped(1), SEEDED) == whole
-
-
-def test_intervals_of_many_columns() -> None:
-    drawn = np.random.default_rng(0).normal(size=(200, 2, 3))
-    drawn[:50, 0, 1] = np.nan
-    drawn[:150, 1, 2] = np.nan
-    low, high = intervals(drawn)
-    for place in np.ndindex(2, 3):
-        expected = percentile_interval(drawn[:, *place])
-        if expected is None:
-            assert np.isnan(low[place])
-        else:
-            assert (low[place], high[place]) == pytest.approx(expected, rel=1e-12)

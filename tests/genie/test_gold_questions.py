@@ -102,27 +102,6 @@ def test_negatives_permute_the_golds_cyclically() -> None:
     assert steps == 7
 
 
-def test_with_many_outputs_a_source_both_sides_are_asked() -> None:
-    sources = [source(f"en-{number}", f"gold {number}") for number in range(6)]
-    drawn = questions(sources, Shares(0.05, 0.05), tuple(f"g{number}" for number in range(40)))
-    assert len(of(POSITIVE, drawn)) == len(of(NEGATIVE, drawn)) == 6
-    assert drawn.short == {("en", POSITIVE): 6, ("en", NEGATIVE): 6}
-
-
-def test_two_sources_get_one_of_each() -> None:
-    drawn = questions([source("en-0", "a"), source("en-1", "b")])
-    assert {side_of(one.output): (one.source, one.note) for one in drawn.questions} in (
-        {NEGATIVE: ("en-0", "en-1"), POSITIVE: ("en-1", "en-1")},
-        {NEGATIVE: ("en-1", "en-0"), POSITIVE: ("en-0", "en-0")},
-    )
-
-
-def test_one_source_has_no_negative() -> None:
-    drawn = questions([source("en-0", "a")])
-    assert [side_of(one.output) for one in drawn.questions] == [POSITIVE]
-    assert drawn.short == {("en", NEGATIVE): 1}
-
-
 @pytest.mark.parametrize(
     "golds", [("same", "same", "same"), ("a b", " a\n\tb ", "A  B"), ("Straße", "STRASSE", "straße")]
 )
@@ -138,12 +117,6 @@ def test_all_references_of_a_source_are_its_golds() -> None:
     shown = {one.source: one.text for one in of(NEGATIVE, drawn)}
     assert shown["en-0"] == "c"
     assert {one.source: one.text for one in of(POSITIVE, drawn)} == {"en-0": "a", "en-1": "b", "en-2": "c"}
-
-
-def test_sources_without_a_gold_have_no_question() -> None:
-    drawn = questions([source("en-0", "a"), source("en-1"), source("en-2", "  ")], Shares(1, 1))
-    assert [one.source for one in drawn.questions] == ["en-0"]
-    assert questions([source("en-0")]).questions == ()
 
 
 def test_golds_stay_within_their_language() -> None:

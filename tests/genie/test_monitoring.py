@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -20,7 +19,7 @@ from metal.genie.exclusion import only_people, without
 from metal.genie.gold_questions import NEGATIVE, POSITIVE, draw
 from metal.genie.gold_questions import Shares as QuestionShares
 from metal.genie.monitoring import MIXTURES, QUESTIONS, RATERS, WORKERS, Monitoring, monitor, trials
-from metal.genie.noisy import MODELS, examine
+from metal.genie.noisy import MODELS
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.genie.people import METAL, Opinion, always_best, careful, with_golds
 
@@ -66,19 +65,6 @@ def test_wrong_on_either_side_is_noisy() -> None:
     assert (row(found, "yes")["positive_right"], row(found, "yes")["negative_right"]) == (20, 0)
     assert set(found.raters["rater"][found.raters["noisy"]]) == set(found.noisy)
     assert found.raters["p_noisy"].is_monotonic_decreasing
-
-
-def test_each_side_is_what_examining_it_alone_gives() -> None:
-    counts = CAREFUL | {"dice": ((9, 20), (11, 20)), "few": ((1, 2), (0, 1))}
-    found = answered(counts)
-    workers = found.workers.set_index("rater").loc[list(counts)]
-    for place, side in enumerate((POSITIVE, NEGATIVE)):
-        right, asked = np.array([sides[place] for sides in counts.values()]).T
-        alone = examine(right, asked)
-        assert workers[f"{side}_right"].tolist() == right.tolist()
-        assert workers[f"{side}_asked"].tolist() == asked.tolist()
-        for figure, expected in (("p_noisy", alone.p_noisy), ("accuracy", alone.accuracy)):
-            np.testing.assert_allclose(workers[f"{side}_{figure}"].astype(float), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("model", MODELS)

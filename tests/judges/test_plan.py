@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metal.data.files import bundled
 from metal.data.records import Level, Output, Scale, Source
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, CallFailed, Reply
 from metal.raters.judges.collect import failure_reason, index_journal
@@ -67,12 +67,6 @@ def test_one_call_an_output_criterion_prompt_and_sample() -> None:
         ("simple", "task_quality", 2, "o2"),
         ("simple", "hallucinations", 1, "o1"),
     ]
-
-
-def test_the_same_plan_gives_the_same_calls() -> None:
-    made = [plan(output("o1"), output("o2", text="x"), repeat=2) for _ in range(2)]
-    assert keys(made[0]) == keys(made[1])
-    assert [call.message for call in made[0].questions(MODEL)] == [call.message for call in made[1].questions(MODEL)]
 
 
 def test_equal_questions_have_equal_keys() -> None:
@@ -356,17 +350,3 @@ def test_what_the_calls_were_like(made: JudgingPlan, tmp_path: Path) -> None:
     assert tally.cost(None) is None
     assert statistics["openai:m/detailed"].rejected == {"temperature": "no"}
     assert statistics["openai:m/detailed"].tokens_in == 0
-
-
-def test_lasting_refusals_are_no_failures(made: JudgingPlan, tmp_path: Path) -> None:
-    first, *_ = made.questions(ASKED)
-    index = index_journal(made, journal(tmp_path, failure(first, calls.TOO_LONG)))
-    record = next(index.records(made.questions(ASKED)))[1]
-    assert record is not None
-    assert failure_reason(record) == calls.TOO_LONG
-
-
-def test_a_damaged_journal_is_told(made: JudgingPlan, tmp_path: Path) -> None:
-    first, second, *_ = made.questions(ASKED)
-    with pytest.raises(DataError, match="line 2"):
-        index_journal(made, journal(tmp_path, reply(first), b"what is this", reply(second)))

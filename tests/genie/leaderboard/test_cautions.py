@@ -167,13 +167,6 @@ def test_groups_are_held_against_each_other_on_shared_sources() -> None:
     assert row(found, language="", generator="hindi")["cluster"] == 2
 
 
-def test_of_two_the_one_with_fewer_ratings_is_odd_and_neither_has_a_cluster() -> None:
-    found = board(rated_by({"a": ("A1",), "b": ("W1", "W2")}))
-    assert row(found, generator="a")["undefined"] == "cluster: rated by group expert only"
-    assert row(found, generator="b")["undefined"] == "cluster: rated by group crowd only"
-    assert "'a' by group expert only; the rest by group crowd only" in found.warnings[0]
-
-
 def test_many_odd_ones_are_counted_and_a_group_is_quoted_for_the_shell() -> None:
     groups = {"A1": "the experts", "W1": "crowd"}
     few = dict.fromkeys("pqrst", ("A1",))
