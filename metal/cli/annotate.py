@@ -18,7 +18,7 @@ import click
 
 from metal.api.annotate import annotate_export, annotate_import, annotate_status
 from metal.api.platforms import GROUP, platform_of
-from metal.cli.verb import AS_JSON, DATASET, verb
+from metal.cli.verb import AS_JSON, DATASET, CommandGroup, verb
 from metal.data.plugins import plugins
 from metal.show.terminal import annotation_text, console
 
@@ -229,7 +229,7 @@ def _countdown(left: timedelta) -> None:
         print(f"\r{text}", end="", file=sys.stderr, flush=True)
 
 
-@click.group(short_help="Tasks out to people, ratings back.")
+@click.group(cls=CommandGroup, short_help="Tasks out to people, ratings back.")
 def annotate() -> None:
     """Hand the chosen outputs of a dataset to people, and take their ratings back."""
 

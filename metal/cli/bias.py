@@ -12,11 +12,11 @@ import metal
 from metal.cli.analyses import analysis
 from metal.cli.flags import in_flags
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, verb
+from metal.cli.verb import AS_JSON, CommandGroup, verb
 from metal.data.text import UNDEFINED, count, dollars
 from metal.show.terminal import console
 
-bias = click.Group("bias", short_help="Say in which languages judges are too lenient.")
+bias = CommandGroup("bias", short_help="Say in which languages judges are too lenient.")
 bias.add_command(
     analysis(
         metal.bias_language,

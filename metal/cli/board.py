@@ -12,7 +12,7 @@ import metal
 from metal.cli.analyses import analysis, by_option
 from metal.cli.board_views import crowd, references
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, Verb, WithDefault, verb
+from metal.cli.verb import AS_JSON, CommandGroup, Verb, WithDefault, verb
 from metal.data.escaping import csv_text
 from metal.show.terminal import console
 
@@ -90,7 +90,7 @@ for command in (crowd, references, apply, history):
     billboard.add_command(command)
 
 
-@click.group(short_help="Add a generator or a metric to a board.")
+@click.group(cls=CommandGroup, short_help="Add a generator or a metric to a board.")
 def submit() -> None:
     """Add a generator or a metric to BOARD, a dataset folder that `metal billboard` ranks.
 

@@ -9,12 +9,12 @@ import click
 
 import metal
 from metal.api.criteria import criterion_file
-from metal.cli.verb import verb
+from metal.cli.verb import CommandGroup, verb
 from metal.data.text import dollars
 from metal.show.terminal import console
 
 
-@click.group(short_help="List judges, or try one.")
+@click.group(cls=CommandGroup, short_help="List judges, or try one.")
 def judges() -> None:
     """Which models can judge, and whether one answers.
 
@@ -38,9 +38,9 @@ def judges() -> None:
       family = "llama"
 
     
-      [judges.llama.batch]                      # for --batch; all as the provider has it unless said
-      requests = 10000                          # of one batch at most; bytes likewise
-      tokens = 90000                            # that may wait at the provider at once
+      [judges.llama.batch]                      # for --batch
+      requests = 10000                          # of one batch; bytes, too
+      tokens = 90000                            # that wait at the provider
       price = { input = 0.1, output = 0.3 }     # default: half the price
       poll = 60                                 # seconds between two looks
       bucket = "gs://mine/judging"              # for Vertex AI
@@ -97,7 +97,7 @@ for command in (list_, test):
     judges.add_command(command)
 
 
-@click.group(short_help="Show what judges are told.")
+@click.group(cls=CommandGroup, short_help="Show what judges are told.")
 def prompt() -> None:
     """What judges are told: prompts/judge has the templates, prompts/criteria the criteria's texts.
 
@@ -132,7 +132,7 @@ for command in (prompts, show):
     prompt.add_command(command)
 
 
-@click.group(short_help="Add a criterion in one line.")
+@click.group(cls=CommandGroup, short_help="Add a criterion in one line.")
 def criterion() -> None:
     """What outputs are rated on: dataset.toml has the criteria of a dataset with their levels and questions."""
 

@@ -1,4 +1,4 @@
-"""Verbs of probes: `metal probe plan`, `run` and `report`."""
+"""CommandGroup of probes: `metal probe plan`, `run` and `report`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import gc
 from pathlib import Path
 from typing import Any
 
-import click
-
 import metal
 from metal.cli.analyses import analysis, read_and_say
 from metal.cli.judging import ASK, callbacks, finish
-from metal.cli.verb import DATASET, verb
+from metal.cli.verb import DATASET, CommandGroup, verb
 from metal.data.text import count, plural
 from metal.show.terminal import console
 
-probe = click.Group("probe", short_help="Say what judges are blind to, without people.")
+probe = CommandGroup("probe", short_help="Say what judges are blind to, without people.")
 
 
 @verb(

@@ -11,7 +11,7 @@ import click
 
 import metal
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, verb
+from metal.cli.verb import AS_JSON, CommandGroup, verb
 from metal.show.terminal import console
 
 SHOWN = 3  # reasons listed for a metric
@@ -68,7 +68,7 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
     console.say(f"In {run.folder}", wrap=False)
 
 
-@click.group(short_help="List automatic metrics, or try one.")
+@click.group(cls=CommandGroup, short_help="List automatic metrics, or try one.")
 def metric() -> None:
     """Which automatic metrics there are, and whether one is what it says it is.
 

@@ -179,7 +179,21 @@ def verb(
     return make
 
 
-class WithDefault(click.Group):
+class CommandGroup(click.Group):
+    """A group whose help says what each of its commands does: a whole sentence, in words of the command line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        root = ctx.find_root().command
+        rows = []
+        for name, command in sorted(self.commands.items()):
+            sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[0].rstrip(".?")
+            about = command.short_help or f"{sentence}."
+            rows.append((name, in_flags(about, command, root) if isinstance(root, click.Group) else about))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class WithDefault(CommandGroup):
     """A group whose first word may be left out: then it is the command `default`, whose help is the group's."""
 
     def __init__(self, *, default: Verb, short_help: str | None = None) -> None:
@@ -200,9 +214,11 @@ class WithDefault(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = ctx.make_formatter()
+        self.format_commands(ctx, commands)
         with click.Context(self.default, info_name=ctx.info_name, parent=ctx.parent) as shown:
-            self.default.format_help(shown, formatter, below=2 + len(self.commands))
-        self.format_commands(ctx, formatter)
+            self.default.format_help(shown, formatter, below=1 + commands.getvalue().count("\n"))
+        formatter.write(f"\n{commands.getvalue()}")
 
 
 def _arguments(function: Callable[..., Any]) -> list[click.Argument]:

@@ -162,7 +162,6 @@ class Kind:
     template: str = "sections.html"
     styles: tuple[str, ...] = ("report.css", "board.css")
     scripts: tuple[str, ...] = ("common.js", "board.js")
-    on_screen: int | None = None
 
 
 # By the command of a run.
@@ -175,8 +174,8 @@ KINDS = {
         ("common.js", "disagreements.js", "answer.js"),
     ),
     "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
-    "bias language": Kind("metal.show.bias", "judges between languages", on_screen=1),
-    "correct": Kind("metal.show.correct", "corrected scores", on_screen=1),
+    "bias language": Kind("metal.show.bias", "judges between languages"),
+    "correct": Kind("metal.show.correct", "corrected scores"),
     "design": Kind("metal.show.design", "design study", "design.html"),
     "diff": Kind("metal.show.drift", "judges before and after"),
     "gate": Kind("metal.show.drift", "gate for judges"),
@@ -184,7 +183,7 @@ KINDS = {
     "design labels": Kind("metal.show.labels", "plan of labels"),
     "jury": Kind("metal.show.jury", "several judges as one"),
     "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
-    "probe report": Kind("metal.show.probe", "what judges are blind to", on_screen=1),
+    "probe report": Kind("metal.show.probe", "what judges are blind to"),
     "monitor": Kind("metal.show.monitor", "people as raters"),
     "passport": Kind("metal.show.passport", "passport of judges"),
     "select": Kind("metal.show.select", "what judges may answer alone"),
@@ -261,7 +260,7 @@ def _screen(run: Run, by: Sequence[str]) -> Screen:
     if hasattr(module, "screen"):
         yield from module.screen(run, by)
         return
-    yield from tables(run)[: KINDS[run.command].on_screen]
+    yield from tables(run)
     yield from closing(run)
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from metal.cli import VERBS
 from metal.cli import metal as command
 from metal.cli.flags import command_named, in_flags
 from metal.cli.verb import HEIGHT
@@ -344,6 +345,18 @@ def test_help_fits_a_screen_and_every_option_is_in_one_group(words: tuple[str, .
     longest = {max(set(option.opts) - set(getattr(option, "aliases", ())), key=len) for option in declared}
     assert options(usual) | options(rare) >= longest
     assert bool(options(rare)) == any(getattr(option, "rare", False) for option in declared)
+
+
+def test_help_of_groups_says_what_each_command_does_in_a_whole_sentence() -> None:
+    groups = [name for name in VERBS if isinstance(command.get_command(None, name), click.Group)]
+    assert {"bias", "design", "probe", "judges"} <= {*groups}
+    for name in groups:
+        lines = shown(name, "--help").splitlines()
+        assert len(lines) <= HEIGHT, name
+        assert max(map(len, lines)) <= 80, name
+        of_commands = "\n".join(lines[lines.index("Commands:") :])
+        assert not re.search(r"\.\.\.|metal[._]|None", of_commands), name
+    assert "`metal bias language` lacks" in shown("bias", "--help")
 
 
 def test_rarely_needed_options_paragraphs_and_examples_come_with_help_all() -> None:

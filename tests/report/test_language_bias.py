@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import metal
 from metal.cli import metal as command_line
 from metal.errors import UsageError
-from metal.show.pages import headline
+from metal.show.pages import headline, screen, tables
+from metal.show.view import TableView
 from tests.report.checks import Visiting, check_saved
 
 
@@ -42,6 +43,13 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     assert "most lenient in Basque (+0." in html
     assert "At a glance" in html
     assert re.search(r'class="[^"]*q2"', html)  # 0.67 of 4
+
+
+def test_v_prints_the_tables_that_the_page_has() -> None:
+    run = metal.bias_language(parallel(1))
+    printed = [part.name for part in screen(run, verbose=True) if isinstance(part, TableView)]
+    assert printed == [table.name for table in tables(run)]
+    assert len(printed) > 1
 
 
 def test_lenient_is_towards_the_better_end() -> None:
