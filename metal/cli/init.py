@@ -12,6 +12,7 @@ import click
 import metal
 from metal.cli.import_asked import Words, prompt
 from metal.cli.verb import Verb
+from metal.errors import MetalError
 from metal.show.terminal import console
 
 ALONE = (
@@ -70,6 +71,12 @@ def init(yes: bool) -> None:
     if not (yes or _ask("Run them", type=bool, default="yes")):
         return
     root = click.get_current_context().find_root().command
-    for words in commands:
+    for place, words in enumerate(commands, 1):
         sys.argv = ["metal", *words]  # errors are in words of what is typed
-        root.main(words, prog_name="metal", standalone_mode=False)
+        try:
+            root.main(words, prog_name="metal", standalone_mode=False)
+        except (MetalError, click.ClickException, SystemExit):
+            console.say(f"Stopped at: {shlex.join(['metal', *words])}", wrap=False)
+            for left in commands[place:]:
+                console.say(f"To do after it: {shlex.join(['metal', *left])}", wrap=False)
+            raise

@@ -403,6 +403,15 @@ def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> N
     assert "metal generate datasets/news --model openai:gpt-4o\nmetal annotate export datasets/news\n" in done.out
 
 
+def test_what_is_left_to_do_is_said_where_a_command_is_refused(metal: Metal) -> None:
+    (metal.cwd / "en.jsonl").write_text('{"id": "1", "title": "T", "summary": "S", "text": "one two three"}\n')
+    done = metal("init", "--yes", typed="dataset\nen.jsonl\nen\nopenai:gpt-4o\nnews\n", expect=2)
+    assert "Stopped at: metal sample --source en.jsonl --languages en --out datasets/news\n" in done.out
+    assert "To do after it: metal generate datasets/news --model openai:gpt-4o\n" in done.out
+    assert done.out.endswith("To do after it: metal annotate export datasets/news\n")
+    assert "10 tokens or more" in done.err
+
+
 def test_a_pipe_without_answers_gets_the_commands(metal: Metal) -> None:
     done = metal("init", expect=2)
     assert done.err.count("\n") == 1
