@@ -21,13 +21,14 @@ def guard(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    guarded = {}
-    for name, column in table.items():
+    safe = table.copy(deep=False)
+    for place, (_, column) in enumerate(table.items()):
         if not pd.api.types.is_numeric_dtype(column):  # numbers and truth values
             cells = column.astype(object).tolist()
             if any(map(_risky, cells)):
-                guarded[str(name)] = [f"'{cell}" if _risky(cell) else cell for cell in cells]
-    return table.assign(**guarded)
+                guarded = [f"'{cell}" if _risky(cell) else cell for cell in cells]
+                safe.isetitem(place, pd.array(guarded, dtype=object))
+    return safe
 
 
 def csv_text(table: pd.DataFrame) -> str:
