@@ -116,6 +116,14 @@ def test_details_of_verdicts_come_before_folded_tables(
     assert "tables/judges.csv" in page.inner_text("#why")
 
 
+def test_judges_without_room_have_their_verdicts_counted(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metal.show.audit.page.MATRIX_CELLS", 44)  # of 90: two of six judges
+    html = make_page(AuditRun.read(pages[5, 6].parent))
+    assert html.count('<table class="answers"') == 2
+    assert html.count("Its verdicts stand in <code>tables/verdicts.csv</code>") == 4
+    assert html.count('<span class="tally">') == 6
+
+
 def test_the_largest_tables_are_cut_first() -> None:
     made = [TableView.of(None, "people", "", ("a", "b"), [("1", "2")] * rows) for rows in (3, 40, 100)]
     cut = cut_to_cells(made, 66)  # 6 cells, and 30 for each of the others

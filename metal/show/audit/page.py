@@ -25,6 +25,7 @@ CHART_ROOM = {False: 530_000, True: 40_000}  # characters of charts on the page,
 FOLDED_CELLS = 4_500  # of all folded tables with MANY verdicts, whose details come first
 MOST_LEVELS = 7  # more levels than this are counted, not listed
 MATRIX_ROOM = 720_000  # characters of all matrices of verdicts, whose cells have as many lines as fit
+MATRIX_CELLS = 5_500  # cells of matrices; of further judges the page counts the verdicts only
 CELL, LINE = 195, 190  # characters of a cell, and of the line in it
 MOST_REASONS = 600  # more reasons than this are not listed on the page
 WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
@@ -67,9 +68,11 @@ def content(run: AuditRun) -> dict[str, Any]:
     folded = tables(run)
     shown = {table.name: table for table in (cut_to_cells(folded, FOLDED_CELLS) if cells > MANY else folded)}
     ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
-    lines = (cell.place for of in ranked for row in of.cells for cell in row if cell and cell.bar)
+    with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
+    lines = (cell.place for of in ranked[:with_matrix] for row in of.cells for cell in row if cell and cell.bar)
     return {
         "judges": ranked,
+        "matrices": with_matrix,
         "judged": verdicts.judged_criteria(run),
         "names": {code: name(language_name(code)) for code in verdicts.named_languages(run)},
         "label": lambda criterion: criterion.title,
