@@ -136,7 +136,7 @@ def test_identical_score_files_are_found(reference: Path, cnndm: Dataset, zhen: 
     metric = first.split("||")[1]
     generators = [first.split("||")[0], second.split("||")[0]]
     found = [problem.message for problem in audit_lint(cnndm) if problem.code == "identical-generators"]
-    assert [f"score: {metric} gives {' and '.join(generators)} the same score on all 100 sources"] == found
+    assert [f"Score: {metric} gives {' and '.join(generators)} the same score on all 100 sources"] == found
     copies = [problem.message for problem in audit_lint(zhen) if problem.code == "identical-raters"]
     assert copies == []  # chrF is chrF++'s copy for the generators that experts scored only
 
@@ -239,7 +239,7 @@ def test_our_rule_takes_the_low_end(both: dict[str, tuple[Dataset, Any, str]], n
 def test_a_join_off_by_one_is_reported(zhen_apart: tuple[Dataset, Dataset], zhen: Dataset) -> None:
     shifted, _ = merge(*zhen_apart, counted_from=0)
     (said,) = (problem for problem in lint(shifted, board_cells(shifted, ZHEN)) if "off by one" in problem)
-    assert said.startswith("Chinese to English mqm: people's scores seem to be off by one source; moved ")
+    assert said.startswith("MQM in Chinese to English: people's scores seem to be off by one source; moved ")
     assert "wmt20-comet-da" in said
     assert not any("off by one" in problem for problem in lint(zhen, board_cells(zhen, ZHEN)))
 
