@@ -15,6 +15,7 @@ from metal.raters.metrics import Item, Metric, find_metric, score_all
 from metal.raters.metrics.conformance import SAMPLES, conformance
 
 INSTALLED = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "sentence_transformers"))
+COMET = importlib.util.find_spec("comet") is not None
 learned = pytest.mark.skipif(not INSTALLED, reason="needs pip install 'metal-eval[neural]' (PyTorch)")
 # The libraries warn of their own future; that is no fault of METAL.
 quiet = pytest.mark.filterwarnings("default")
@@ -51,6 +52,23 @@ def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
         settings.num_labels = labels
         BertForSequenceClassification(settings).save_pretrained(folder)
     return folder
+
+
+def tiny_comet(folder: Path, kind: str) -> Path:
+    """A COMET over the same BERT, `regression_metric` or `referenceless_regression_metric`, as its checkpoint file."""
+    import torch
+    import yaml
+    from comet.models import str2model
+
+    bert = str(tiny_bert(folder / "bert"))
+    given = {"encoder_model": "BERT", "pretrained_model": bert, "hidden_sizes": [16]}
+    checkpoint = folder / "checkpoints" / "model.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    torch.manual_seed(7)
+    weights = str2model[kind](**given).state_dict()
+    torch.save({"state_dict": weights, "hyper_parameters": given, "pytorch-lightning_version": "2.0.0"}, checkpoint)
+    (folder / "hparams.yaml").write_text(yaml.safe_dump(given | {"class_identifier": kind}), encoding="utf-8")
+    return checkpoint
 
 
 def tiny_sentence_model(folder: Path) -> Path:
@@ -165,6 +183,26 @@ def test_what_to_install(name: str) -> None:
         find_metric(name)
 
 
+@pytest.mark.skipif(not COMET, reason="needs unbabel-comet, which needs numpy below 2: an environment of its own")
+@quiet
+@pytest.mark.parametrize(
+    ("name", "kind"), [("comet", "regression_metric"), ("comet-qe", "referenceless_regression_metric")]
+)
+def test_comet(name: str, kind: str, tmp_path: Path) -> None:
+    import comet
+
+    checkpoint = tiny_comet(tmp_path, kind)
+    metric = find_metric(f"{name}(model={checkpoint})")
+    assert find_metric(metric.name) == metric
+    source, output, reference = SAMPLES["zh"], SAMPLES["en"], SAMPLES["pcm"]
+    asked = {"src": source, "mt": output} | ({"ref": reference} if name == "comet" else {})
+    network = comet.load_from_checkpoint(str(checkpoint)).eval()
+    expected = network.predict([asked], gpus=0, progress_bar=False).scores
+    items = [Item(output, (reference,), source, "zh-en"), Item(output, (reference,)), Item("", (reference,), source)]
+    assert score_all(metric, items) == [pytest.approx(expected[0], abs=1e-6), None, None]
+
+
+@pytest.mark.skipif(COMET, reason="unbabel-comet is installed")
 @pytest.mark.parametrize("name", ["comet", "comet-qe"])
 def test_comet_lives_elsewhere(name: str) -> None:
     with pytest.raises(UsageError, match="an environment of its own") as error:

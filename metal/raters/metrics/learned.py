@@ -7,11 +7,12 @@ it reads is cut; the signature says so where METAL cuts it.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from metal.errors import MissingExtra, UsageError
 from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory
@@ -159,20 +160,49 @@ def _sentence_transformer(model: str) -> Any:
     return SentenceTransformer(model, local_files_only=True, device="cpu")
 
 
-def open_comet(asked: Asked) -> NoReturn:
-    """`comet(model=...)` and `comet-qe(model=...)`: raises UsageError, which says how to have them.
+def open_comet(asked: Asked) -> Metric:
+    """`comet(model=...)` and `comet-qe(model=...)`; model: a checkpoint file (.ckpt), or a name in the local cache.
 
     The package unbabel-comet needs numpy below 2, METAL needs 2 or newer: the two cannot be installed together. COMET
-    is scored in an environment of its own, and METAL reads its scores.
+    is scored in an environment of its own, and METAL reads its scores. Where the package is there nevertheless, it is
+    used; else UsageError says the way round.
     Source: Rei et al. (2020), COMET: A Neural Framework for MT Evaluation; Rei et al. (2022), CometKiwi.
     """
     name, options = asked.fill(model=COMETS[asked.name])
-    raise UsageError(
-        f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. "
-        f"Score there (pip install unbabel-comet; comet-score --model {options['model']}), write the scores to a CSV "
-        f'with the columns output and score, and bring them in with: `metal.score("DATASET", from_file="FILE.csv", '
-        f'name="{asked.name}")`'
+    model, with_references = str(options["model"]), asked.name == "comet"
+    if importlib.util.find_spec("comet") is None:
+        raise UsageError(
+            f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. "
+            f"Score there (pip install unbabel-comet; comet-score --model {model}), write the scores to a CSV with "
+            "the columns output and score, and bring them in with: "
+            f'`metal.score("DATASET", from_file="FILE.csv", name="{asked.name}")`'
+        )
+    loaded = cache(partial(_load, name, model, _comet))
+
+    def score(items: Sequence[Item]) -> list[Answer]:
+        texts = [{"src": item.source, "mt": item.text} for item in items]
+        if with_references:
+            texts = [text | {"ref": item.references[0]} for text, item in zip(texts, items, strict=True)]
+        scores: list[Answer] = loaded().predict(texts, batch_size=BATCH, gpus=0, progress_bar=False).scores
+        return scores
+
+    return Metric(
+        name,
+        "COMET" if with_references else "COMET without references",
+        score,
+        f"{asked.name}|{model}|unbabel-comet:{metadata.version('unbabel-comet')}|version:1",
+        needs=("references", "source") if with_references else ("source",),
     )
+
+
+def _comet(model: str) -> Any:
+    import comet
+    from huggingface_hub import snapshot_download
+
+    path = Path(model)
+    if not path.is_file():  # comet.download_model would go to the network after all
+        path = Path(snapshot_download(model, local_files_only=True)) / "checkpoints" / "model.ckpt"
+    return comet.load_from_checkpoint(str(path), local_files_only=True).eval()
 
 
 # ---------------------------------------------------------------- models
