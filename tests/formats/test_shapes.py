@@ -554,3 +554,57 @@ def test_lists_of_ratings_without_raters_are_a_rater_for_each_place() -> None:
         *([second, "a", "coherence", 1], [second, "a", "fluency", 2]),
         *(["gpt4", "a", "fluency", 2], ["gpt4", "b", "coherence", 3]),
     ]
+
+
+PAIRS = {"prompt": ["x", "y"], "response_a": ["a", "b"], "response_b": ["c", "d"]}
+CHOSEN = {"prompt": ["x", "y"], "chosen": ["a", "b"], "rejected": ["c", "d"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "raters"),
+    [
+        (PAIRS | {"A1": ["A", "B"], "A2": ["B", "B"], "winner": ["A", "B"], "gpt4": ["A", "A"]}, {"winner", "gpt4"}),
+        (PAIRS | {"A1_winner": ["A", "B"], "A2_winner": ["B", "B"], "majority_winner": ["A", "B"]}, {"A1", "A2"}),
+        (PAIRS | {"label": ["A", "B"], "gpt4": ["A", "A"]}, {"label", "gpt4"}),
+        (PAIRS | {"winner": ["A", "B"], "gpt-4_first": ["first", "second"], "llama_score": [1, 2]}, {"people"}),
+        (CHOSEN | {"gpt4_winner": ["A", "B"], "claude_winner": ["A", "B"]}, {"people"}),
+    ],
+)
+def test_whose_winners_are_read(columns: dict[str, Any], raters: set[str]) -> None:
+    assert set(metal.read(pd.DataFrame(columns), language="en").raters) == raters
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"scores": [[{"criterion": "tone", "score": 5}], [{"criterion": "fluency", "score": 1}]]},
+        {"ratings": [[{"name": "anna", "score": 5}], [{"name": "gpt-4", "score": 1}]]},
+        {"annotators": [["x", "y"], ["y", "x"]], "labels": [[5, 1], [1, 5]]},
+        {"ratings": [[{"rater": "A", "score": 1}]] * 2, "llm_ratings": [[{"rater": "gpt-4", "score": 1}]] * 2},
+        {"responses": [["s", "t"]] * 2, "scores": [[1, 2]] * 2},
+        {"labels": [[[0, 3, "ORG"]], [[1, 2, "PER"]]]},
+        {"scores": [{f"w{n}": 1 for n in range(start, start + 30)} for start in (0, 30)]},
+    ],
+)
+def test_nested_ratings_that_are_not_surely_so_are_refused(columns: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"holds lists or objects\. Write a row for each rating in it"):
+        metal.read(pd.DataFrame({"id": ["a", "b"]} | columns), language="en")
+
+
+def test_what_an_object_of_a_rating_says_of_the_text_is_left_out() -> None:
+    said = [
+        {"evaluator": "A", "score": 1, "model": None},
+        {"evaluator": "gpt-4", "score": 2, "model": "x", "text": "no"},
+    ]
+    frame = pd.DataFrame(
+        {"id": ["a", "b"], "response": ["r", "s"], "evaluations": [said] * 2, "vector": [[0.5] * 99] * 2}
+    )
+    data = metal.read(frame.assign(about=[{"seed": 1}] * 2), language="en")
+    assert data.ratings["score"].tolist() == [1, 2, 1, 2]
+    assert [output.text for output in data.outputs.values()] == ["r", "s"]
+
+
+def test_a_column_beside_a_label_is_no_judge_by_its_first_word() -> None:
+    for name in ("gpt2_perplexity", "llm_cost", "base_model"):
+        with pytest.raises(DataError, match="no column for the rater"):
+            metal.read(pd.DataFrame({"id": range(9), "label": [0, 1, 1] * 3, name: range(9)}), language="en")

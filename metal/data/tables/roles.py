@@ -67,6 +67,9 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     anew is no output where texts repeat.
     """
     named = options.get("columns") or {}
+    objects = [role for role, column in roles.items() if {*map(type, frame[column].dropna().head(1))} == {dict}]
+    for role in {*objects} - {*named, "text", "source_text"}:
+        del roles[role]  # what is inside may play a role
     for role, text_role, known_by in (("source", "source_text", "source_id"), ("output", "text", "system")):
         mturk = roles.get(role) == f"Input.{role}" and f"Input.{known_by}" in frame
         if mturk and role not in named and text_role not in roles:

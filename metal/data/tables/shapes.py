@@ -15,7 +15,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
 from metal.data.tables import asides
-from metal.data.tables.cells import MISSING, as_texts, fold, numbered_words, order_of, read_answers
+from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, numbered_words, order_of, read_answers
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import CHOICE, COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
 from metal.data.tables.nested import nested_columns, unnested
@@ -67,7 +67,7 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     if patterns and not places:
         raise DataError(where, f"no column matches `wide={patterns}`", columns_of(frame))
     roles = roles_of(frame, [place.column for place in places], options, where)
-    chosen = _choices(frame, roles, places, bool(patterns))
+    chosen = _choices(frame, roles, places, bool(patterns), notes)
     roles = without_pairs(frame, roles, options, chosen=bool(chosen))
     places = chosen or places
     if not patterns:
@@ -81,7 +81,12 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
             del roles["reference"]  # a gold label, which may stand for people
         if "score" in roles and "score" not in named and "rater" not in roles:
             answers = [c for c in frame.columns if c not in roles.values() and _holds_answers(frame[c])]
-            if len(answers) == 1 and MODEL.search(_without_end(answers[0])):
+            judge = _without_end(answers[0]) if len(answers) == 1 else ""
+            if (
+                MODEL.search(judge)
+                and not re.search(r"(?<!auto)[_ ]", judge)
+                and _alike(frame, roles["score"], answers[0])
+            ):
                 del roles["score"]  # people's, beside a judge's: human_score, judge_score
         places = _places_guessed(frame, roles, notes, where, options.get("described", {}.get))
         if not places:
@@ -165,24 +170,35 @@ def _places_named(frame: pd.DataFrame, patterns: Iterable[str]) -> list[AnswerCo
 
 
 def _choices(
-    frame: pd.DataFrame, roles: Mapping[str, str], places: list[AnswerColumn], named: bool
+    frame: pd.DataFrame, roles: Mapping[str, str], places: list[AnswerColumn], named: bool, notes: list[str]
 ) -> list[AnswerColumn]:
     """Of pairs without a column for the rater, the columns that each hold a rater's choices; none of other tables.
 
-    named: whether `places` are all that is asked for; else columns that are called so are looked for.
+    named: whether `places` are all that is asked for. Else columns are looked for that are called so (`gpt4_winner`)
+    or like a rater; beside a column of winners, which is people's, only those of judges.
     """
     systems = [roles[role] for role in ("first", "second") if role in roles]
-    if "rater" in roles or not (len(systems) == 2 or {"first_text", "second_text"} <= roles.keys()):
+    texts = [roles[role] for role in ("first_text", "second_text") if role in roles]
+    if "rater" in roles or 2 not in (len(systems), len(texts)) or (texts and plain(texts[0]) == "chosen"):
         return []
     names = {fold(name) for column in systems for name in as_texts(frame[column]).cat.categories}
-    if not named:
-        free = [column for column in frame.columns if column not in {*roles.values()} - {roles.get("winner")}]
-        raters = {column: CHOICE.sub("", column) for column in free}
-        called = [c for c, rater in raters.items() if rater != c or RATER.fullmatch(c) or MODEL.search(c)]
-        places = [AnswerColumn(column, raters[column] or column) for column in called]
-        places = [place for place in places if are_winners(frame[place.column], names)]
-    of_pairs = all(are_winners(frame[place.column], names) for place in places)
-    return places if of_pairs and len(places) > 1 else []
+    if named:
+        return places if len(places) > 1 and all(are_winners(frame[place.column], names) for place in places) else []
+    of_all = [roles[role] for role in ("winner", "score") if role in roles and are_winners(frame[roles[role]], names)][
+        :1
+    ]
+    raters = {column: column for column in of_all}
+    for column in frame.columns:
+        rater = CHOICE.sub("", column)
+        judge = MODEL.search(rater) is not None
+        called = rater != column or RATER.fullmatch(column) or (judge and "_" not in column)
+        if column not in roles.values() and called and (judge or not of_all):
+            raters[column] = rater or column
+    # A stray cell under a name that ends in `winner` is an error, which names its row.
+    raters = {c: rater for c, rater in raters.items() if c != rater or are_winners(frame[c], names)}
+    kept = asides.raters_by_name(list(raters.values()), notes) if len(raters) > 1 else []
+    guessed = [AnswerColumn(column, rater) for column, rater in raters.items() if rater in kept]
+    return guessed if len(guessed) > 1 and any(are_winners(frame[place.column], names) for place in guessed) else []
 
 
 def _template(pattern: str) -> re.Pattern[str]:
@@ -254,7 +270,7 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
 def _holds_answers(column: pd.Series) -> bool:
     """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
     name = re.sub("(?<=[a-z])(?=[A-Z])", "_", str(column.name)).lower()  # WorkTimeInSeconds
-    if NO_ANSWERS.search(name) or not column.notna().any():
+    if NO_ANSWERS.search(name) or not column.notna().any() or isinstance(column.dropna().iloc[0], list | dict):
         return False
     if is_numeric_dtype(column):
         return column.nunique() <= 101 or bool(column.dropna().mod(1).ne(0).any())
@@ -274,6 +290,12 @@ def _holds_answers(column: pd.Series) -> bool:
         return bool(numbered) or (not numbers and order_of(usual) is not None)
     whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
     return numbers > 0 and not whole_ids
+
+
+def _alike(frame: pd.DataFrame, first: str, second: str) -> bool:
+    """Whether both columns hold numbers, or both words."""
+    numbers = [np.isfinite(as_numbers(pd.Series(as_texts(frame[c]).cat.categories))).all() for c in (first, second)]
+    return bool(numbers[0] == numbers[1])
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
