@@ -189,7 +189,7 @@ def test_what_it_says_of_the_people_of_pariksha(reference: Path, tmp_path: Path)
     (tmp_path / "pariksha").symlink_to(reference / "pariksha")
     metal(blocks("bash pariksha")[0].splitlines()[0], tmp_path)
     monitored, ranked, planned = (" ".join(said.split()) for said in run_all("bash people", tmp_path))
-    people = ("2429 (bn)", "10198 (hi)", "9162 (ta)", "9961 (hi)")
+    people = ("2429 (Bangla)", "10198 (Hindi)", "9162 (Tamil)", "9961 (Hindi)")
     bangla, hindi, tamil, comments = (monitored.split(f"{name} stands out")[1][:400] for name in people)
     assert "gives the same answer in 59%, they in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla

@@ -360,7 +360,7 @@ def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
     for (rater,), rows in _groups(missing, ["rater"]):
         reasons = rows["reason"].astype(object).value_counts()
         listed = ", ".join(f"{name(reason, MOST_OF_REASON)} {count}" for reason, count in reasons.head(SHOWN).items())
-        yield Finding("unanswered", f"{rater}: {len(rows)} of {asked[rater]} ratings have no score ({listed})")
+        yield Finding("unanswered", f"{rater}: {len(rows):,} of {asked[rater]:,} ratings have no score ({listed})")
 
 
 def _unrated(dataset: Dataset) -> Iterator[Finding]:

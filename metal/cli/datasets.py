@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,8 @@ from metal.cli.printing import print_json, show_table, warn_at_once
 from metal.cli.verb import AS_JSON, FORCE, PATH, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
-from metal.data.text import plural
+from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, coverage, figure, interval, percent, plural
 from metal.errors import UsageError
 from metal.show.terminal import console
 
@@ -224,14 +224,14 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) ->
         f"of {len(dataset.sources):,} sources",
         bold=True,
     )
-    names = {name: criterion.short for name, criterion in dataset.criteria.items()}
     rated = result.tables["ratings"]
-    rated = rated.assign(criterion=rated["criterion"].map(names)).rename(columns={"language": "", "criterion": ""})
+    named = {"language": rated["language"].map(language_name), "criterion": rated["criterion"].map(dataset.called)}
+    rated = rated.assign(**named)
+    rated = rated.rename(columns={"language": "", "criterion": ""})
     show_table("Ratings by kind of rater; outputs by number of people", rated, keep=2)
     raters = result.tables["raters"]
-    shares = [f"{share:.1%}" if share >= 0 else "-" for share in raters["coverage"]]  # NaN: nothing was asked
-    raters = raters.assign(coverage=shares).rename(columns={"languages": "lang.", "criteria": "crit."})
-    show_table("Raters", raters)
+    raters = raters.assign(coverage=raters["coverage"].map(coverage))
+    show_table("Raters", raters.rename(columns={"languages": "lang.", "criteria": "crit."}))
     if labels:
         _show_labels(result.tables["labels"])
     console.warn(result.warnings)
@@ -243,7 +243,7 @@ def _show_labels(labels: pd.DataFrame) -> None:
     """How often each rater gave each label, one table per criterion."""
     for criterion, of_criterion in labels.groupby("criterion", sort=False):
         rows = [
-            [str(rater), *(f"{row['count']:,} ({row['share']:.0%})" for row in given.to_dict("records"))]
+            [str(rater), *(f"{row['count']:,} ({percent(row['share'])})" for row in given.to_dict("records"))]
             for rater, given in of_criterion.groupby("rater", sort=True)
         ]
         console.table(f"Labels: {criterion}", ["rater", *of_criterion["level"].unique()], rows)
@@ -316,19 +316,16 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
             [str(generator), *map(_mean, by.to_dict("records"))]
             for generator, by in cell.groupby("generator", sort=False)
         ]
-        console.table(f"{language} {criterion}: mean score [95% interval] (shared sources)", columns, rows)
+        where = f"{criterion} in {language_name(str(language))}"
+        console.table(f"{where}: mean score [95% interval] (shared sources)", columns, rows)
     undefined = int(table["mean"].isna().sum())
     if undefined:
         why = "; ".join(dict.fromkeys(table.loc[table["mean"].isna(), "undefined"]))
-        console.say(f"- : {why} ({undefined} figures); fewer --generators share more sources")
+        console.say(f"{UNDEFINED}: {why} ({undefined:,} figures); fewer --generators share more sources")
 
 
 def _mean(row: dict[Any, Any]) -> str:
-    from metal.auditing.paper_tables import UNDEFINED, number
-
-    if isnan(row["mean"]):
-        return UNDEFINED
-    return f"{number(row['mean'])} [{number(row['mean_low'])}, {number(row['mean_high'])}]"
+    return f"{figure(row['mean'])} {interval(row['mean_low'], row['mean_high'])}".strip()
 
 
 @verb(

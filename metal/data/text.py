@@ -118,6 +118,16 @@ def p_value(value: Any, at_most: bool = False) -> str:
     return f"≤{math.ceil(value * 1000) / 1000:.3f}" if at_most else f"{value:.3f}"
 
 
+def p_words(value: float) -> str:
+    """A p-value in a sentence: `p = 0.012`, `p < 0.001`."""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def with_minus(words: str) -> str:
+    """A sentence with minus signs before numbers, as figures have them. Tables and messages have hyphens."""
+    return re.sub(r"(?<!\w)-(?=\d)", MINUS, words)
+
+
 def count(value: Any) -> str:
     """A whole number with thousands apart."""
     return figure(int(value) if known(value) else None, ",d")

@@ -20,7 +20,7 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, no_progress
-from metal.data.text import signature_line
+from metal.data.text import p_words, signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
 from metal.genie.exclusion import EXCLUSIONS, without
@@ -144,9 +144,8 @@ def _percent(share: float) -> str:
 
 def _figures(row: Mapping[str, Any], name: str) -> str:
     """`-0.21 [-0.25, -0.17], p < 0.001 corrected for people`."""
-    p = row[f"{name}_holm"]
-    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return f"{row[name]:+.2f} [{row[f'{name}_low']:+.2f}, {row[f'{name}_high']:+.2f}], {shown}, corrected for people"
+    ends = f"[{row[f'{name}_low']:+.2f}, {row[f'{name}_high']:+.2f}]"
+    return f"{row[name]:+.2f} {ends}, {p_words(row[f'{name}_holm'])}, corrected for people"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from metal.auditing.people import QUICK, people_row
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
-from metal.data.text import count, figure, interval, known, name, percent, probability, signed
+from metal.data.text import count, figure, interval, known, name, percent, probability, signed, with_minus
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
 from metal.runs.audit_run import LANGUAGE
@@ -117,7 +117,7 @@ class MonitorRun(Run):
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:
                 where = self.where(row["criterion"], row["language"])
-                habits.setdefault(row["rater"], []).append(f"{where}: {row['stands_out']}")
+                habits.setdefault(row["rater"], []).append(f"{where}: {with_minus(row['stands_out'])}")
         return habits
 
 

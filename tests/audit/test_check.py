@@ -111,5 +111,5 @@ def test_the_real_data_have_their_faults(reference: Path) -> None:
         return " / ".join(f.message for f in lint(formats.read(name, reference / folder, {}).assemble(Path(name))))
 
     assert "Malayalam: 1831 rated only 3 outputs" in messages("pariksha", "pariksha")
-    assert "gpt-4o-mini: 297 of 4500 ratings have no score" in messages("basse", "basse")
+    assert "gpt-4o-mini: 297 of 4,500 ratings have no score" in messages("basse", "basse")
     assert "judges say 'Ignore'" in messages("alttest", "alttest/lgbteen")

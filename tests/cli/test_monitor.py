@@ -130,7 +130,7 @@ def test_without_test_questions_people_are_still_set_beside_each_other(sim: Comm
     said = sim("monitor", "sim", *QUICK)
     assert "Nobody was asked a test question, so that nobody can be called noisy." in said
     assert "metal annotate export sim --to html --test-questions" in said
-    assert "en-2 (en) stands out" in said
+    assert "en-2 (English) stands out" in said
     assert "tests:" not in said
     refused = sim.refused("audit", "sim", "--exclude-noisy")
     assert "--exclude-noisy: nobody answered a test question of sim" in refused

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from metal.data.languages import language_name
+from metal.data.text import p_words
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED, Ranking
 from metal.genie.leaderboard.output_scores import OVERALL, OutputScores
 from metal.stats.patterns import Codes
@@ -57,7 +58,7 @@ def about_a_ranking(ranking: Ranking, where: str, permutations: int) -> list[str
     warnings += _about_texts(ranking, where)
     if apart := told_apart(rows, ranking.pairs):
         examples = " and ".join(
-            f"{pair['first']!r} above {pair['second']!r} by {pair['difference']:.3f} (p {pair['p_holm']:.3f} on "
+            f"{pair['first']!r} above {pair['second']!r} by {pair['difference']:.3f} ({p_words(pair['p_holm'])} on "
             f"{pair['sources']} sources)"
             for pair in apart[:EXAMPLES]
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from metal.auditing.verdict import (
 )
 from metal.data.languages import language_name, short_name
 from metal.data.records import Criterion
-from metal.data.text import MINUS, UNDEFINED, figure, known, listed, name, percent, plural, rounded, within
+from metal.data.text import UNDEFINED, figure, known, listed, name, percent, plural, rounded, with_minus, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
@@ -241,7 +240,7 @@ def _bar(row: Row) -> tuple[str, str] | None:
 
 def sentence(words: str) -> str:
     """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
-    return re.sub(r"(?<!\w)-(?=\d)", MINUS, words[:1].upper() + words[1:]) + "." if words else UNDEFINED
+    return with_minus(words[:1].upper() + words[1:]) + "." if words else UNDEFINED
 
 
 def verdicts_matrix(run: AuditRun) -> Chart:

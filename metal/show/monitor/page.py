@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from metal.data.text import count, known, listed, within
+from metal.data.languages import language_name
+from metal.data.text import count, known, listed, with_minus, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
@@ -85,7 +86,7 @@ def _beside(run: MonitorRun) -> Screen:
         if known(row["stands_out"]) and row["stands_out"]:
             reasons.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row["stands_out"]
     for (rater, language), why in reasons.items():
-        yield Paragraph(f"{within(rater)} ({language}) stands out on {_named_first(why)}")
+        yield Paragraph(f"{within(rater)} ({language_name(language)}) stands out on {_named_first(why)}")
     if not reasons:
         yield Paragraph("Nobody stands out.")
     apart: dict[str, Any] = {row["rater"]: row["not_compared"] for row in rows}
@@ -98,4 +99,4 @@ def _named_first(why: dict[str, str]) -> str:
     first = ALL_CRITERIA if ALL_CRITERIA in why else next(iter(why))
     others = [criterion for criterion in why if criterion != first]
     also = f"; also on {listed(others)} (tables/behaviour.csv)" if others else ""
-    return f"{first}: {why[first]}{also}"
+    return f"{first}: {with_minus(why[first])}{also}"
