@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,27 @@ def test_a_langchain_runnable_is_a_judge(tmp_path: Path) -> None:
 def test_what_is_no_judge_is_refused() -> None:
     with pytest.raises(UsageError, match="the class int"):
         adapted(int)
+
+
+def test_a_coroutine_that_never_waits_leaves_turns_to_others(tmp_path: Path) -> None:
+    """Such as who shows the progress: not all questions are answered in one turn of the event loop."""
+    turns, asked = 0, []
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def immediate(source: str, output: str, criterion: Any) -> int:
+        asked.append(turns)
+        return int(criterion.scale.values[0])
+
+    async def both() -> None:
+        counting = asyncio.create_task(count_turns())
+        await metal.judge_async("datasets/demo", immediate, out=tmp_path / "run", criteria="task_quality")
+        counting.cancel()
+
+    asyncio.run(both())
+    assert len(asked) == 240
+    assert len(set(asked)) >= len(asked) / 16  # questions are asked at once

@@ -187,6 +187,7 @@ class FunctionClient:
         try:
             answer = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
             if inspect.isawaitable(answer):
+                await asyncio.sleep(0)  # it may never wait, and then nobody would see the progress
                 answer = await answer
         except Exception as error:
             raise CallFailed(RAISED, f"{type(error).__name__}: {error}"[:300]) from error

@@ -28,7 +28,7 @@ def test_the_first_of_a_cluster_has_few_sources_and_the_others_differ() -> None:
     assert [one["second"] for one in told_apart(rows(found), rows(found, "comparisons"))] == ["bad"]
     (told,) = [text for text in found.warnings if "in one cluster" in text]
     assert told.startswith("English, quality: 1 pair of generators in one cluster differs by a test of their own")
-    assert f"'good' above 'bad' by 0.625 (p {pair['p_holm']:.3f} on 12 sources)" in told
+    assert f"'good' above 'bad' by 0.625 (p = {pair['p_holm']:.3f} on 12 sources)" in told
     assert told.endswith("see p_holm in tables/comparisons.csv")
 
 
