@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from metal.api.analyses import Aggregate
 from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
 from metal.api.read import load
-from metal.data.escaping import csv_text
+from metal.data.escaping import guard
 from metal.data.files import check_new, check_new_file, new_file, new_folder
+from metal.data.progress import Progress, followed, no_progress
 from metal.errors import MissingExtra
 from metal.show.svg import standalone
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from metal.api.read import Data, Inputs, Ratings
     from metal.auditing.check import Finding
     from metal.data.dataset import Dataset
+
+BLOCK = 20_000  # rows that are written at once
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,6 +205,7 @@ def compare(
     exclude_noisy: ExcludeNoisy = "",
     resamples: Resamples = 2000,
     seed: Seed = 0,
+    progress: Progress = no_progress,
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
@@ -210,7 +214,8 @@ def compare(
     folders whose ratings are added. With `corrected` people need to have rated some of the sources only: the judge
     that rated all stands in for them elsewhere, and is corrected by where they differ.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the raters done and all of them.
 
     Returns a table with language, criterion, rater, generator, sources (shared), sources_left_out, mean, mean_low,
     mean_high, undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName
@@ -234,6 +239,7 @@ def compare(
         drawn=drawn,
         resamples=resamples,
         seed=seed,
+        progress=progress,
     )
     return Comparison(table, (*warnings, *made))
 
@@ -250,13 +256,15 @@ def export(
     exclude_noisy: ExcludeNoisy = "",
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
     force: Annotated[bool, Option("Replace what is at `out`.")] = False,
+    progress: Progress = no_progress,
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
     In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an
     apostrophe before it; the other formats hold every text as it is. `ratings` are run folders.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the blocks of rows written and all of them.
 
     Returns the table that was written; `attrs["warnings"]` says who was left out.
     """
@@ -269,7 +277,7 @@ def export(
     table = _labelled(dataset, texts)
     out.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(out, force=force, marks=HUGGING_FACE) if to == "hf" else new_file(out) as partial:
-        _write(table, to, partial)
+        _write(table, to, partial, progress)
     table.attrs["warnings"] = list(warnings)
     return table
 
@@ -293,11 +301,16 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
     return table
 
 
-def _write(table: pd.DataFrame, to: str, path: Path) -> None:
-    if to == "csv":
-        path.write_text(csv_text(table), encoding="utf-8", newline="")
-    elif to == "jsonl":
-        table.to_json(path, orient="records", lines=True, force_ascii=False)
+def _write(table: pd.DataFrame, to: str, path: Path, progress: Progress) -> None:
+    if to in ("csv", "jsonl"):
+        starts = range(0, max(len(table), 1), BLOCK)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for start in followed(starts, progress, len(starts)):
+                rows = table.iloc[start : start + BLOCK]
+                if to == "csv":
+                    guard(rows).to_csv(file, index=False, header=not start, lineterminator="\n")
+                else:
+                    rows.to_json(file, orient="records", lines=True, force_ascii=False)
     elif to == "parquet":
         table.to_parquet(path, index=False)
     else:

@@ -302,8 +302,8 @@ def _say_tied(classes: pd.DataFrame) -> None:
 )
 def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     given = read_and_say(data)
-    with console.progress("comparing"):
-        comparison = metal.compare(given, *ratings, **options)
+    with console.progress("comparing") as advance:
+        comparison = metal.compare(given, *ratings, **options, progress=advance)
     table = comparison.table
     warn_at_once(comparison.warnings)
     if as_json:
@@ -334,7 +334,7 @@ def _mean(row: dict[Any, Any]) -> str:
 )
 def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
     given = read_and_say(data)
-    with console.progress("writing"):
-        table = metal.export(given, *ratings, **options)
+    with console.progress("writing") as advance:
+        table = metal.export(given, *ratings, **options, progress=advance)
     warn_at_once(table.attrs["warnings"])
     console.say(f"{len(table):,} ratings in {options['out']}")

@@ -16,6 +16,7 @@ from metal.auditing.paper_tables import PEOPLE
 from metal.auditing.settings import AuditSettings
 from metal.correcting.corrected import SourceMeans, chances_of, refused, source_means
 from metal.data.dataset import Dataset
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Estimate
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
@@ -37,6 +38,7 @@ def compare(
     drawn: Mapping[str, float] | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    progress: Progress = no_progress,
 ) -> pd.DataFrame:
     """One row for each language, criterion, rater and generator: the mean score with its 95% interval (METAL Table 4).
 
@@ -64,7 +66,9 @@ def compare(
     bootstrap = SourceBootstrap(resamples, seed)
     ends = {name: criterion.scale.ends for name, criterion in dataset.criteria.items()}
     rows = [
-        row for rater in raters for row in _mean_rows(table[table["by"] == rater], rater, generators, ends, bootstrap)
+        row
+        for rater in followed(raters, progress, len(raters))
+        for row in _mean_rows(table[table["by"] == rater], rater, generators, ends, bootstrap)
     ]
     if corrected:
         settings = AuditSettings((corrected,), tuple(criteria), tuple(languages), seed=seed)
