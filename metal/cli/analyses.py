@@ -99,7 +99,7 @@ def show_run(
 
     if as_json:
         described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
-        print_json(described | {**(about or {}), "warnings": run.warnings} | run.tables)
+        print_json(described | {**(about or {}), "warnings": [*map(console.wording, run.warnings)]} | run.tables)
         return
     if as_markdown:
         click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)

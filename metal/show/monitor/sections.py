@@ -126,7 +126,7 @@ def beside_section(run: MonitorRun) -> Section | None:
         words.append("Nobody stands out.")
     why = [(name(rater), line) for rater, lines in run.standing_out.items() for line in lines]
     apart = [row for row in overall if known(row["not_compared"]) and row["not_compared"]]
-    uncompared = [(name(row["rater"]), name(row["language"]), row["not_compared"]) for row in apart]
+    uncompared = [(name(row["rater"]), name(language_name(row["language"])), row["not_compared"]) for row in apart]
     tables = [
         *_why("standing_out", "Who stands out, and why", ("rater", "why"), why),
         TableView.of_figures(run, "behaviour", "All criteria together", overall, heads=3),
@@ -151,7 +151,7 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
     several = len({row["language"] for row in compared}) > 1
     dots = [
         Dot(
-            f"{row['rater']} {row['language']}" if several else row["rater"],
+            f"{row['rater']} {language_name(row['language'])}" if several else row["rater"],
             row["agreement_difference"],
             row.get("agreement_difference_low", float("nan")),
             row.get("agreement_difference_high", float("nan")),

@@ -31,9 +31,9 @@ def headline(run: SelectRun) -> str:
         return f"No judge may answer anything alone: in none of {tried} is enough agreement sure{more}."
     some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
     return (
-        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} on {case_of(run, best)}, "
-        f"and surely agrees there with people in {percent(best['at_least'])}; a judge may answer something in {some} "
-        f"of {plural(len(rows), 'case')}."
+        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} of outputs on "
+        f"{case_of(run, best)}, and surely agrees there with people in {percent(best['at_least'])}; a judge may answer "
+        f"something in {some} of {plural(len(rows), 'case')}."
     )
 
 
