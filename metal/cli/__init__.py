@@ -134,7 +134,7 @@ def main() -> None:
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
     atexit.register(gc.freeze)  # what is left goes with the process: no last search for cycles
-    gc.set_threshold(200_000, 20, 20)  # tables are many small objects and hardly any cycles: a tenth of an audit's time
+    gc.set_threshold(1_000_000, 20, 20)  # tables are many small objects and hardly any cycles
     try:
         try:
             metal.main(prog_name="metal", standalone_mode=False)
