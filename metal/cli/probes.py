@@ -1,4 +1,4 @@
-"""CommandGroup of probes: `metal probe plan`, `run` and `report`."""
+"""Verbs of probes: `metal probe plan`, `run` and `report`."""
 
 from __future__ import annotations
 
