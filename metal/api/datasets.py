@@ -205,7 +205,7 @@ def compare(
     exclude_noisy: ExcludeNoisy = "",
     resamples: Resamples = 2000,
     seed: Seed = 0,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
@@ -239,7 +239,7 @@ def compare(
         drawn=drawn,
         resamples=resamples,
         seed=seed,
-        progress=progress,
+        progress=progress or no_progress,
     )
     return Comparison(table, (*warnings, *made))
 
@@ -256,7 +256,7 @@ def export(
     exclude_noisy: ExcludeNoisy = "",
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
     force: Annotated[bool, Option("Replace what is at `out`.")] = False,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
@@ -277,7 +277,7 @@ def export(
     table = _labelled(dataset, texts)
     out.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(out, force=force, marks=HUGGING_FACE) if to == "hf" else new_file(out) as partial:
-        _write(table, to, partial, progress)
+        _write(table, to, partial, progress or no_progress)
     table.attrs["warnings"] = list(warnings)
     return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ MOST = 50  # columns of their own; more are ids or embeddings
 _RATINGS = re.compile(r"annotat|rating|score|judg|label|eval|vote|rater|worker|human|people|person|expert|crowd", re.I)
 _END = re.compile(rf"[_ .-]?({'|'.join(ENDS)})s?$", re.I)
 # What an object that names its rater says of the rated text is no column: another one has it.
-_OF_THE_TEXT = ("output", "source", "generator", "language", "text", "source_text", "reference", "content", "condition")
+_ABOUT = ("output", "source", "generator", "language", "text", "source_text", "reference", "content", "condition")
+_OF_THE_TEXT = {name for role in _ABOUT for name in GUESSES[role]}
 
 
 def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
@@ -41,11 +42,11 @@ def unnested(frame: pd.DataFrame, columns: Sequence[str], notes: list[str], wher
         cells = [_plain(cell) for cell in frame[column]]
         items = [item for cell in cells if isinstance(cell, list) for item in cell]
         beside = [other for other in frame.columns if other != column and isinstance(_first(frame[other]), list)]
-        raters = bool(items) and all(isinstance(item, dict) and _says("rater", item) for item in items)
+        raters = bool(items) and all(isinstance(item, dict) and _keys(item) & {*GUESSES["rater"]} for item in items)
         if raters:
             sure = not set(beside) & {*columns}
             frame = frame.assign(**{column: cells}).explode(column).dropna(subset=column)
-            parts = [{key: item[key] for key in item if not _of_the_text(key)} for item in frame[column]]
+            parts = [{key: item[key] for key in item if not _keys([key]) & _OF_THE_TEXT} for item in frame[column]]
         else:
             leaves = [leaf for item in items for leaf in (item.values() if isinstance(item, dict) else [item])]
             sure = all(isinstance(leaf, str | int | float | None) for leaf in leaves)
@@ -66,7 +67,7 @@ def unnested(frame: pd.DataFrame, columns: Sequence[str], notes: list[str], wher
 
 def _first(column: pd.Series) -> Any:
     """The first cell that is not empty, nor an empty list or object."""
-    filled = (_plain(cell) for cell in column if column.dtype == object)
+    filled = map(_plain, column if column.dtype == object else ())
     return next((cell for cell in filled if isinstance(cell, list | dict) and cell), None)
 
 
@@ -74,12 +75,8 @@ def _plain(cell: Any) -> Any:
     return cell.tolist() if isinstance(cell, np.ndarray) else cell
 
 
-def _says(role: str, item: dict[str, Any]) -> bool:
-    return any(plain(str(key)) in GUESSES[role] for key in item)
-
-
-def _of_the_text(key: str) -> bool:
-    return any(plain(key) in GUESSES[role] for role in _OF_THE_TEXT)
+def _keys(item: Iterable[object]) -> set[str]:
+    return {plain(str(key)) for key in item}
 
 
 def _by_name(cell: Any, column: str, prefix: str) -> dict[str, Any]:

@@ -79,15 +79,8 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         named = options.get("columns") or {}
         if "reference" in roles and "reference" not in named and _holds_answers(frame[roles["reference"]]):
             del roles["reference"]  # a gold label, which may stand for people
-        if "score" in roles and "score" not in named and "rater" not in roles:
-            answers = [c for c in frame.columns if c not in roles.values() and _holds_answers(frame[c])]
-            judge = _without_end(answers[0]) if len(answers) == 1 else ""
-            if (
-                MODEL.search(judge)
-                and not re.search(r"(?<!auto)[_ ]", judge)
-                and _alike(frame, roles["score"], answers[0])
-            ):
-                del roles["score"]  # people's, beside a judge's: human_score, judge_score
+        if "score" in roles and "score" not in named and "rater" not in roles and _beside_a_judge(frame, roles):
+            del roles["score"]  # people's, beside a judge's: human_score, judge_score
         places = _places_guessed(frame, roles, notes, where, options.get("described", {}.get))
         if not places:
             nested = nested_columns(frame, list(roles.values()))
@@ -184,10 +177,9 @@ def _choices(
     names = {fold(name) for column in systems for name in as_texts(frame[column]).cat.categories}
     if named:
         return places if len(places) > 1 and all(are_winners(frame[place.column], names) for place in places) else []
-    of_all = [roles[role] for role in ("winner", "score") if role in roles and are_winners(frame[roles[role]], names)][
-        :1
-    ]
-    raters = {column: column for column in of_all}
+    winners = [roles[role] for role in ("winner", "score") if role in roles]
+    of_all = next((column for column in winners if are_winners(frame[column], names)), "")
+    raters = {of_all: of_all} if of_all else {}
     for column in frame.columns:
         rater = CHOICE.sub("", column)
         judge = MODEL.search(rater) is not None
@@ -292,10 +284,15 @@ def _holds_answers(column: pd.Series) -> bool:
     return numbers > 0 and not whole_ids
 
 
-def _alike(frame: pd.DataFrame, first: str, second: str) -> bool:
-    """Whether both columns hold numbers, or both words."""
-    numbers = [np.isfinite(as_numbers(pd.Series(as_texts(frame[c]).cat.categories))).all() for c in (first, second)]
-    return bool(numbers[0] == numbers[1])
+def _beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
+    """Whether the only column of answers beside the scores is called like a judge, and both hold numbers, or words."""
+    answers = [c for c in frame.columns if c not in roles.values() and _holds_answers(frame[c])]
+    judge = _without_end(answers[0]) if len(answers) == 1 else ""
+    if not MODEL.search(judge) or re.search(r"(?<!auto)[_ ]", judge):  # gpt2_perplexity is no judge
+        return False
+    cells = [pd.Series(as_texts(frame[c]).cat.categories) for c in (roles["score"], *answers)]
+    first, second = (bool(np.isfinite(as_numbers(each)).all()) for each in cells)
+    return first == second
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
