@@ -459,10 +459,12 @@ class LlmServer:
         self.port = listener.sockets[0].getsockname()[1]
         on_ready()
         await self._stop.wait()
-        listener.close()
-        for transport in list(self.connections):
-            transport.abort()
-        await asyncio.sleep(0)  # lets the aborted connections record their calls
+        self.loop.remove_reader(listener.sockets[0].fileno())
+        for _ in range(5):  # what is being accepted takes some turns to be a connection; the aborted record their calls
+            for transport in list(self.connections):
+                transport.abort()
+            await asyncio.sleep(0)
+        listener.close()  # not before: asyncio forgets, unclosed, what it accepts for a listener that is closed
 
     def begin(self) -> None:
         """Count a model request that has begun."""
