@@ -166,8 +166,8 @@ def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path
         time.sleep(rng.uniform(0.0, 0.25))
         started.send(signal.SIGKILL)
         assert started.wait().code == -signal.SIGKILL
-        time.sleep(0.05)  # requests it had sent, and the server not read yet
-        until(lambda: not llm_server.in_flight)
+        time.sleep(0.05)  # connections that the server has not accepted yet
+        until(lambda: not llm_server.connections)  # it has read all that was sent, and the end
         asked = llm_server.calls[seen:]
         kills_under_way += bool(asked)
         assert not known & {call.digest for call in asked}, "asked again although its answer was on disk"
@@ -278,7 +278,7 @@ def test_ctrl_c_finishes_calls_in_flight(number: int, metal: Metal, llm_server: 
     run = tmp_path / "r"
     started = under_way(metal, llm_server, run)
     started.send(number)
-    done = started.wait(10)
+    done = started.wait()
     assert done.code == 130
     assert "Traceback" not in done.err
     assert "calls in flight" in done.err
@@ -328,7 +328,7 @@ def test_a_second_ctrl_c_drops_calls_in_flight(metal: Metal, llm_server: LlmServ
     time.sleep(0.2)
     assert not started.over
     started.send(signal.SIGINT)
-    done = started.wait(10)
+    done = started.wait()
     assert done.code == 130
     assert "Traceback" not in done.err
     assert "nclosed" not in done.err
@@ -347,7 +347,7 @@ def test_many_ctrl_c_end_without_a_traceback(metal: Metal, llm_server: LlmServer
             time.sleep(pause)
         until(lambda started=started: "calls in flight" in started.files["err"].read_text() or started.over)
         started.send(signal.SIGINT)  # signals that come before the first was seen count as one
-        done = started.wait(10)
+        done = started.wait()
         assert done.code == 130
         assert "Traceback" not in done.err
         assert "Error" not in done.err
@@ -368,7 +368,7 @@ def test_ctrl_c_while_all_wait(
     until(lambda: llm_server.requests)
     time.sleep(0.3)
     started.send(signal.SIGINT)
-    done = started.wait(5)
+    done = started.wait()
     assert done.code == 130
     assert "--resume r" in done.said
 
@@ -758,7 +758,7 @@ def test_ctrl_c_is_an_answer(llm_server: LlmServer, tmp_path: Path) -> None:
             assert more, "it ended without a question"
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(60) == 130
     assert llm_server.requests == 0
     assert not (tmp_path / "runs" / "demo-judges").exists()
 

@@ -50,7 +50,7 @@ pytestmark = [
 
 QUICK = Rules(backoff=0.005)
 SOON = BatchSettings(poll=0.01, settle=0.05)
-HANGS = 30.0
+HANGS = 60.0
 
 
 @pytest.fixture
