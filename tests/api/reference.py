@@ -96,7 +96,7 @@ def _signature(function: Callable[..., Any]) -> str:
         parts.append(f"{'*' * (each.kind is each.VAR_POSITIONAL)}{name}: {kinds.get(name, each.annotation)}{shown}")
     inside = "".join(f"    {part},\n" for part in parts)
     text = f"{function.__name__}(\n{inside}) -> {signature.return_annotation}"
-    return re.sub(r"(collections\.abc|typing|pathlib|metal\.api\.\w+)\.", "", text)
+    return re.sub(r"(collections\.abc|typing|pathlib(\._local)?|metal\.api\.\w+)\.", "", text)
 
 
 def _prose(text: str) -> str:
@@ -109,7 +109,7 @@ def _members(value: type) -> Iterator[str]:
     lines = [f"- `{field.name}`: `{field.type}`" for field in fields(value)] if is_dataclass(value) else []
     for name, member in vars(value).items():
         text = inspect.getdoc(member)
-        if not name.startswith("_") and text and not isinstance(member, str | int | tuple):
+        if not name.startswith("_") and text and not isinstance(member, str | int | float | tuple | None):
             call = "()" if inspect.isfunction(member) else ""
             lines.append(f"- `{name}{call}`: {' '.join(text.split(chr(10) * 2)[0].split())}")
     if lines:

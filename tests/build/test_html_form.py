@@ -14,6 +14,7 @@ from metal.building.forms.html_form import read, write
 from metal.building.tasks import Answer
 from metal.errors import DataError
 from tests.build.assignments import CRITERIA, assignment, downloaded, form, scores, turn_to
+from tests.cli.runs import until
 
 SAVED = "Saved on this device"
 Visiting = Callable[..., Any]
@@ -208,7 +209,8 @@ def closing_is_asked_about(page: Any) -> bool:
     page.on("dialog", lambda dialog: dialog.dismiss())
     page.click("h1:visible")  # browsers ask only where somebody has touched the page
     page.close(run_before_unload=True)
-    page.context.new_page().wait_for_timeout(500)
+    other = page.context.new_page()
+    until(lambda: other.wait_for_timeout(50) or asked or page.is_closed())
     assert page.is_closed() == (not asked)
     return asked == ["beforeunload"]
 

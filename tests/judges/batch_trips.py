@@ -51,7 +51,7 @@ async def submitted(client: BatchClient, folder: Path, questions: dict[str, Mode
     return await client.submit(await client.upload(file, token), token)
 
 
-async def ended(client: BatchClient, batch: str, seconds: float = 20.0) -> Status:
+async def ended(client: BatchClient, batch: str, seconds: float = 60.0) -> Status:
     """Its status once it has ended."""
     until = time.monotonic() + seconds
     while not (status := await client.status(batch)).ended:
