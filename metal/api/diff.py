@@ -47,7 +47,7 @@ def diff(
     margin: Annotated[
         float,
         Option(
-            "Change that does not matter, of agreement and of the mean as a share of the scale.",
+            "Change that does not matter, of agreement and of the mean as a share of the scale: 0.1 or 10%.",
             least=0,
             most=1,
             open_ends=True,

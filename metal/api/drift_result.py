@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from metal.api.results import Result
 from metal.data.languages import language_name
-from metal.data.text import MINUS, count, figure, interval, plural, printable, signed, without_isolates
+from metal.data.text import (
+    MINUS,
+    count,
+    estimate,
+    percent,
+    percent_change,
+    plural,
+    printable,
+    without_isolates,
+)
 from metal.gating.drift import BETTER, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun, GateRun
@@ -28,22 +37,22 @@ class Diff(Result, DiffRun):
         worse: list[Row] = []
         undecided: list[Row] = []
         for row in self.ranked():
-            if row["says"] == WORSE and row["coverage_change_p"] < given.alpha and row["coverage_change"] < 0:
+            if row["says"] == WORSE and row["coverage_change_p_adjusted"] < given.alpha and row["coverage_change"] < 0:
                 worse.append(row)
             elif not row["difference_low"] > -margin:
-                lower = row["difference"] < 0 and row["difference_p"] < given.alpha
+                lower = row["difference"] < 0 and row["difference_p_adjusted"] < given.alpha
                 (worse if lower else undecided).append(row)
         parts = [f"worse than {self.baseline}: {self._named(worse)}"] if worse else []
         if undecided and not allow_undecided:
-            parts.append(f"not shown to be within {margin:g} of {self.baseline}: {self._named(undecided)}")
+            parts.append(f"not shown to be within {percent(margin)} of {self.baseline}: {self._named(undecided)}")
         if parts:
             raise AssertionError("; ".join(parts).replace(MINUS, "-"))
 
     def _named(self, rows: list[Row]) -> str:
         words = [
-            f"{row['judge']} in {language_name(row['language'])} on {row['criterion']} (agreement with people "
-            f"{figure(row['agreement_after'])}, was {figure(row['agreement_before'])}, {signed(row['difference'])} "
-            f"{interval(row['difference_low'], row['difference_high'], signed)}, {plural(row['outputs'], 'output')})"
+            f"{row['judge']} in {language_name(row['language'])} on {self.criterion(row['criterion'])} (agreement with "
+            f"people {percent(row['agreement_after'])}, was {percent(row['agreement_before'])}, "
+            f"{estimate(row, 'difference', percent_change)}, {plural(row['outputs'], 'output')})"
             for row in rows[:MOST_NAMED]
         ]
         more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 LEAST = 30  # anchors of a language
 Margin = Annotated[
-    float, Option("Change of agreement with people that does not matter.", least=0, most=1, open_ends=True)
+    float,
+    Option("Change of agreement with people that does not matter, as 0.1 or 10%.", least=0, most=1, open_ends=True),
 ]
 MeanMargin = Annotated[
     float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1, open_ends=True)

@@ -58,7 +58,7 @@ def own_output_rows(
             why = str(row["undefined"]) or "too few sources"
             figure = {"preference": Estimate(value, low, high) if math.isfinite(low) else Estimate.undefined(why)}
             word = says(shift, 0, float(p), span, PREFERS if value > 0 else AGAINST)
-            row |= {"says": word, **columns(figure), "p": float(p), "span": span}
+            row |= {"says": word, **columns(figure), "p_adjusted": float(p), "span": span}
             yield row | {"undefined": undefined_note(figure)}
 
 

@@ -70,7 +70,7 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
             }
         )
     for row, p in zip(made, by_family(p_values, [row["judge"] for row in made], holm), strict=True):
-        yield row | {"p": p}
+        yield row | {"p_adjusted": p}
 
 
 def _raters(dataset: Dataset, settings: AuditSettings) -> list[str]:

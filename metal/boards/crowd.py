@@ -47,8 +47,8 @@ ENOUGH, PLENTY, MOST_PLENTY = 100, 2_000, 16_000
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "crowd_raters": ("language", "criterion", "rater", "kind", "group", "people", "outputs", "pearson"),
-    "crowd_answers": ("language", "criterion", "answer", "sentence", "crowd", "judge", "p_holm"),
-    "crowd_comparisons": ("language", "criterion", "crowd", "judge", "better", "p", "p_holm"),
+    "crowd_answers": ("language", "criterion", "answer", "sentence", "crowd", "judge", "p_adjusted"),
+    "crowd_comparisons": ("language", "criterion", "crowd", "judge", "better", "p", "p_adjusted"),
     "crowd_examples": ("language", "criterion", "rater", "area", "output", "people", "score"),
     "crowd_dots": ("language", "criterion", "rater", "score", "people", "outputs"),
 }
@@ -125,10 +125,10 @@ def crowd(
       people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
       undefined: reasons. people: how many people the rater is, None for others.
     crowd_answers: one row per cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only`
-      where there is no other side), its sentence, the best of either side with their _pearson, p_holm of their
+      where there is no other side), its sentence, the best of either side with their _pearson, p_adjusted of their
       difference, ceiling.
     crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least
-      ENOUGH times as many as comparisons), at_most: whether it is the smallest that these can give; p_holm over all
+      ENOUGH times as many as comparisons), at_most: whether it is the smallest that these can give; p_adjusted over all
       comparisons of a criterion (those of all languages together are a family of their own).
     crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and comments.
     crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.

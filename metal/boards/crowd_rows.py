@@ -63,10 +63,10 @@ def largest_family(cells: Sequence[BoardCell]) -> int:
 
 
 def adjust(rows: Sequence[dict[str, Any]]) -> None:
-    """Add p_holm: all comparisons of a criterion are one family; those of all languages together are another."""
+    """Add p_adjusted: all comparisons of a criterion are one family; those of all languages together are another."""
     families = [(row["criterion"], row["language"] == ALL_LANGUAGES) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
-        row["p_holm"] = None if np.isnan(p) else p
+        row["p_adjusted"] = None if np.isnan(p) else p
 
 
 def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], reference: str) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], 
         "criterion": top["criterion"],
         "answer": answer,
         "sentence": sentence,
-        "p_holm": pair["p_holm"] if pair else None,
+        "p_adjusted": pair["p_adjusted"] if pair else None,
         "at_most": bool(pair and pair["at_most"]),
         **{side: row["rater"] if row else None for side, row in named.items()},
         **{f"{side}_pearson": row["pearson"] if row else None for side, row in named.items()},
@@ -114,7 +114,7 @@ def _answer(
     weak = "".join(
         f" {row['rater']} cannot replace them: its interval holds 0 or less." for row in sides if not _agrees(row)
     )
-    p = pair["p_holm"] if pair else None
+    p = pair["p_adjusted"] if pair else None
     tested = f"p {p_value(p, bool(pair and pair['at_most']))} (Holm)"
     winner = next((row for row in sides if pair and row["rater"] == pair["better"]), judges)
     loser = people if winner is judges else judges

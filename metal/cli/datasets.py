@@ -18,7 +18,7 @@ from metal.cli.verb import AS_JSON, FORCE, PATH, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, coverage, figure, interval, percent, plural
+from metal.data.text import UNDEFINED, coverage, estimate, percent, plural
 from metal.errors import UsageError
 from metal.show.terminal import console
 
@@ -325,7 +325,7 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
 
 
 def _mean(row: dict[Any, Any]) -> str:
-    return f"{figure(row['mean'])} {interval(row['mean_low'], row['mean_high'])}".strip()
+    return estimate(row, "mean")
 
 
 @verb(

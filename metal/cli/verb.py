@@ -303,6 +303,15 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
     return Flag(declared, aliases=about.aliases, rare=about.rare, **settings)
 
 
+class _Share(click.FloatRange):
+    """A share of one, `0.1` or `10%`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = str(value).removesuffix("%")
+        share = value if number == str(value) else click.FLOAT(number, param, ctx) / 100
+        return super().convert(share, param, ctx)
+
+
 def _plain(kind: Any) -> Any:
     """The type without None."""
     if get_origin(kind) in (Union, types.UnionType):
@@ -324,7 +333,9 @@ def _scalar(kind: Any, about: Option) -> Any:
         least, most = (None if end is None else int(end) for end in (about.least, about.most))
         return click.IntRange(least, most)
     if kind is float and (about.least, about.most) != (None, None):
-        return click.FloatRange(about.least, about.most, min_open=about.open_ends, max_open=about.open_ends)
+        of_one = about.most is not None and about.most <= 1
+        bounds = _Share if of_one else click.FloatRange
+        return bounds(about.least, about.most, min_open=about.open_ends, max_open=about.open_ends)
     if kind in (int, float, str):
         return kind
     return PATH if Path in (kind, *get_args(kind)) else str

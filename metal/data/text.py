@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -90,6 +90,7 @@ share = partial(figure, form=".3f")  # a mean score, a width or a power, with th
 spread = partial(figure, form=".4f")  # a standard deviation, with four digits
 score = partial(figure, form=".4g")  # a coefficient on any scale, with four significant digits
 percent = partial(figure, form=".0%")  # a share in whole percent
+percent_change = partial(figure, form="+.0%")  # the difference of two shares, in points of percent
 rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, with thousands apart
 
 
@@ -103,6 +104,11 @@ def probability(value: Any) -> str:
 def interval(low: Any, high: Any, form: Any = figure) -> str:
     """`[0.20, 0.41]`; empty where there is no interval."""
     return f"[{form(low)}, {form(high)}]" if known(low) and known(high) else ""
+
+
+def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = figure) -> str:
+    """A row's figure and the interval in its NAME_low and NAME_high, if there is one: `0.31 [0.20, 0.41]`."""
+    return f"{form(row[column])} {interval(row[f'{column}_low'], row[f'{column}_high'], form)}".strip()
 
 
 def p_value(value: Any, at_most: bool = False) -> str:

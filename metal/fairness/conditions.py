@@ -31,8 +31,8 @@ FALLS, STAYS = "falls", "stays"
 OF_LANGUAGE = ("linguistic_acceptability", "output_content_quality")
 OF_CONTENT = ("task_quality", "hallucinations")
 CONDITIONS = (
-    *("language", "criterion", "judge", "condition", "says", "pairs", "change", "change_low", "change_high", "p"),
-    *("changed", "lower", "higher", "flip_p", "nearer", "nearer_low", "nearer_high"),
+    *("language", "criterion", "judge", "condition", "says", "pairs", "change", "change_low", "change_high"),
+    *("p_adjusted", "changed", "lower", "higher", "flip_p", "nearer", "nearer_low", "nearer_high"),
     *("expected", "noticed", "noticed_low", "noticed_high", "collateral", "collateral_low", "collateral_high"),
 )
 Z = 1.959964
@@ -144,7 +144,7 @@ def condition_rows(
         )
     adjusted = by_family([float(shift.p[0]) for shift in shifts], [row["condition"] for row in rows], holm)
     for row, shift, p in zip(rows, shifts, adjusted, strict=True):
-        yield row | {"p": float(p), "says": says(shift, 0, float(p), scored.span, CHANGES)}
+        yield row | {"p_adjusted": float(p), "says": says(shift, 0, float(p), scored.span, CHANGES)}
 
 
 def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:

@@ -40,7 +40,7 @@ PEOPLE = "people"  # asked for as a judge: their own mean
 PARALLEL, BESIDE, ANCHORED = "the same contents", "quality held equal", "people made comparable by anchors"
 WITH_ENDS = ("parallel", "parallel_beside_people", "anchored", *FIGURES, "flips", "excess_flips")
 LANGUAGE_BIAS = (
-    *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p", "flip_p", "mean"),
+    *("language", "criterion", "judge", "says", "by", "lean", "lean_low", "lean_high", "p_adjusted", "flip_p", "mean"),
     *("outputs", "contents"),
     *(f"{name}{end}" for name in WITH_ENDS for end in ("", "_low", "_high")),
     *("top_share", "span", "undefined"),
@@ -206,7 +206,7 @@ def _rows(
             "says": verdict,
             "by": by,
             **_with_ends("lean", lean, place),
-            "p": adjusted[place],
+            "p_adjusted": adjusted[place],
             "flip_p": flip_p[place],
             "mean": sign * float(answers[own].mean()),
             "outputs": int(own.sum()),

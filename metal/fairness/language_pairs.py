@@ -57,7 +57,7 @@ def language_pair_rows(dataset: Dataset, settings: AuditSettings, judge: str, ra
                 "lean": lean,
                 "lean_low": low,
                 "lean_high": high,
-                "p": adjusted[place],
+                "p_adjusted": adjusted[place],
                 "mean": lean + 0.5,
                 "outputs": int(own.sum()),
                 "contents": len(np.unique(contents[own])),

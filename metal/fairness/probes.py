@@ -18,7 +18,7 @@ from metal.data.dataset import Dataset, people_named
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, followed
 from metal.data.records import Criterion
-from metal.data.text import figure, first_few, interval, plural, signed
+from metal.data.text import estimate, first_few, plural, signed
 from metal.errors import UsageError, check_known
 from metal.fairness.conditions import FALLS, STAYS
 from metal.stats.patterns import Numbers
@@ -243,8 +243,8 @@ def _line(row: Mapping[str, Any]) -> str:
     """`blind to swapped outputs in Yoruba: A 0.58 [0.50, 0.66]`."""
     place = f"{row['what']} in {language_name(row['language'])}"
     if row["says"] == BLIND:
-        return f"blind to {place}: A {figure(row['a'])} {interval(row['a_low'], row['a_high'])}"
-    change = f"{signed(row['change'])} {interval(row['change_low'], row['change_high'], signed)}"
+        return f"blind to {place}: A {estimate(row, 'a')}"
+    change = estimate(row, "change", signed)
     return f"{'raised' if row['says'] == LURED else 'moved'} by {place}: {change}"
 
 

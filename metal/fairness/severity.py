@@ -20,7 +20,7 @@ LEAST = 20  # outputs that a person shares with others
 MOST_PEOPLE = 100
 SEVERITY = (
     *("language", "criterion", "person", "says", "lower_by", "lower_by_low", "lower_by_high"),
-    *("severity", "severity_low", "severity_high", "p", "outputs", "people", "undefined"),
+    *("severity", "severity_low", "severity_high", "p_adjusted", "outputs", "people", "undefined"),
 )
 
 
@@ -88,7 +88,7 @@ def _of_group(
             for name, each in (("severity", ends), ("lower_by", lower))
             for where, end in enumerate(("", "_low", "_high"))
         }
-        yield row | figures | {"p": float(p), "says": "" if not far else SEVERE if lower[0] > 0 else LENIENT}
+        yield row | figures | {"p_adjusted": float(p), "says": "" if not far else SEVERE if lower[0] > 0 else LENIENT}
 
 
 def _row(scored: ScoredOutputs, language: str, person: str, outputs: int, people: int) -> dict[str, Any]:

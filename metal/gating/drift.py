@@ -17,7 +17,7 @@ from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.ratings import NOT_ASKED
 from metal.data.records import Rater
-from metal.data.text import first_few, interval, percent, signed
+from metal.data.text import estimate, first_few, percent, percent_change, signed
 from metal.errors import UnknownName, UsageError
 from metal.stats.drift import PairedDifference, paired_difference
 from metal.stats.patterns import Codes, Numbers
@@ -29,7 +29,7 @@ CHECKS = ("difference", "mean_change", "coverage_change", "excess_flips")
 DRIFT = (
     *("language", "criterion", "judge", "before", "says", "why", "outputs", "sources"),
     *("agreement_before", "agreement_after", "mean_before", "mean_after", "coverage_before", "coverage_after"),
-    *(f"{name}{end}" for name in CHECKS for end in ("", "_low", "_high", "_p")),
+    *(f"{name}{end}" for name in CHECKS for end in ("", "_low", "_high", "_p_adjusted")),
     *("flips", "floor", "repeats", "needed", "undefined"),
 )
 SIGNATURE = ("judge", "before_judge", "part", "before", "after", "says")
@@ -313,7 +313,7 @@ def _decide(
     within, shown = {}, {}
     for name, each in differences.items():
         low, high = each.interval(given.alpha)
-        row |= {name: each.value, f"{name}_low": low, f"{name}_high": high, f"{name}_p": p[name]}
+        row |= {name: each.value, f"{name}_low": low, f"{name}_high": high, f"{name}_p_adjusted": p[name]}
         within[name] = name in margin and -margin[name] < low and high < margin[name]
         shown[name] = not within[name] and p[name] < given.alpha
     lower = [name for name in ("difference", "coverage_change") if shown.get(name) and differences[name].value < 0]
@@ -340,10 +340,11 @@ def _decide(
 
 
 def _reason(row: Mapping[str, Any], check: str) -> str:
-    """`agreement with people -0.12 [-0.18, -0.06]`"""
+    """`agreement with people −12% [−18%, −6%]`"""
     if check == "coverage_change":
         return f"answers {percent(row['coverage_after'])}, before {percent(row['coverage_before'])}"
     if check == "excess_flips":
         return f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again before"
-    words = {"difference": "agreement with people", "mean_change": "mean score"}[check]
-    return f"{words} {signed(row[check])} {interval(row[f'{check}_low'], row[f'{check}_high'], signed)}"
+    forms = {"difference": ("agreement with people", percent_change), "mean_change": ("mean score", signed)}
+    words, form = forms[check]
+    return f"{words} {estimate(row, check, form)}"

@@ -64,8 +64,8 @@ def behaviour(
     commented: share of ratings with a comment; repeated: share of comments that the person also made on another output,
     colleagues_repeated: the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
     For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over sources), _p (two-sided,
-    see clustered_mean; that of the label times the number of labels it was chosen from) and _holm, corrected over all
-    people and languages of one criterion.
+    see clustered_mean; that of the label times the number of labels it was chosen from) and _p_adjusted, corrected over
+    all people and languages of one criterion.
     undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
     """
     bootstrap = SourceBootstrap(resamples, seed)
@@ -88,7 +88,7 @@ def behaviour(
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for name in TESTED:
         corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(lambda p: holm(p.to_numpy()))
-        table[f"{name}_holm"] = corrected.astype(np.float64)
+        table[f"{name}_p_adjusted"] = corrected.astype(np.float64)
     return table
 
 
@@ -162,8 +162,8 @@ def _label(
 
 
 def _tested(name: str, test: ClusteredMean) -> dict[str, Any]:
-    p = test.p
-    return {name: test.mean, f"{name}_low": test.low, f"{name}_high": test.high, f"{name}_p": p, f"{name}_holm": p}
+    figures = {"": test.mean, "_low": test.low, "_high": test.high, "_p": test.p, "_p_adjusted": test.p}
+    return {f"{name}{part}": value for part, value in figures.items()}
 
 
 def _mean(values: Any) -> float:
@@ -226,10 +226,10 @@ def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
 COLUMNS = (
     *("rater", "kind", "group", "language", "criterion", "ratings", "unanswered", "shared", "sources", "ties"),
     *("majority_agreement", "compared", "agreement", "colleagues_agreement"),
-    *(f"agreement_difference{part}" for part in ("", "_low", "_high", "_p", "_holm")),
-    *(f"severity{part}" for part in ("", "_low", "_high", "_p", "_holm")),
+    *(f"agreement_difference{part}" for part in ("", "_low", "_high", "_p", "_p_adjusted")),
+    *(f"severity{part}" for part in ("", "_low", "_high", "_p", "_p_adjusted")),
     *("distance", "label", "label_share", "colleagues_label_share"),
-    *(f"label_difference{part}" for part in ("", "_low", "_high", "_p", "_holm")),
+    *(f"label_difference{part}" for part in ("", "_low", "_high", "_p", "_p_adjusted")),
     *("dawid_skene", "mace", "comments", "commented", "repeated", "colleagues_repeated"),
     *("repeated_comment", "repeated_outputs", "undefined"),
 )

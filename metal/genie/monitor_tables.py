@@ -93,7 +93,7 @@ def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if row["shared"] > row["ties"] and row["majority_agreement"] == 0:
         return [f"{NEVER} of the majority of the others (0 of {row['shared'] - row['ties']} ratings)"]
     difference = row["agreement_difference"]
-    if not (difference <= -DISAGREES_BY and row["agreement_difference_holm"] < ALPHA):
+    if not (difference <= -DISAGREES_BY and row["agreement_difference_p_adjusted"] < ALPHA):
         return []
     return [
         f"{DISAGREES} more than these do with each other: gives the same answer in {_percent(row['agreement'])}, they "
@@ -103,7 +103,7 @@ def _disagreement(row: Mapping[str, Any]) -> list[str]:
 
 
 def _one_label(row: Mapping[str, Any]) -> list[str]:
-    beyond = row["label_difference_holm"] < ALPHA and row["label_difference"] >= OFTENER_BY
+    beyond = row["label_difference_p_adjusted"] < ALPHA and row["label_difference"] >= OFTENER_BY
     if not (row["label_share"] >= NEARLY_ALWAYS and beyond):
         return []
     return [
@@ -114,7 +114,7 @@ def _one_label(row: Mapping[str, Any]) -> list[str]:
 
 def _severer_or_milder(row: Mapping[str, Any]) -> list[str]:
     severity = row["severity"]
-    if not (abs(severity) >= SEVERER_BY and row["severity_holm"] < ALPHA):
+    if not (abs(severity) >= SEVERER_BY and row["severity_p_adjusted"] < ALPHA):
         return []
     how, where = ("severer", "below") if severity > 0 else ("milder", "above")
     return [
@@ -145,7 +145,7 @@ def _percent(share: float) -> str:
 def _figures(row: Mapping[str, Any], name: str) -> str:
     """`-0.21 [-0.25, -0.17], p < 0.001 corrected for people`."""
     ends = f"[{row[f'{name}_low']:+.2f}, {row[f'{name}_high']:+.2f}]"
-    return f"{row[name]:+.2f} {ends}, {p_words(row[f'{name}_holm'])}, corrected for people"
+    return f"{row[name]:+.2f} {ends}, {p_words(row[f'{name}_p_adjusted'])}, corrected for people"
 
 
 @dataclass(frozen=True)

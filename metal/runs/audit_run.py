@@ -158,7 +158,7 @@ FURTHER: Tables = {
         Rate("swap_consistency", "same answer when swapped"),
         Share("first_place", "chose what was shown first"),
         Figure("first_place_log_odds", "log-odds of the first place", format=signed, direction=""),
-        Column("p", "p, corrected", p_value),
+        Column("p_adjusted", "p, corrected", p_value),
         *unshown("undefined"),
     ),
     "strengths": (
@@ -179,7 +179,7 @@ FURTHER: Tables = {
         Column("own", "its own"),
         Column("says", "says"),
         Figure("preference", "gives its own more by", format=signed, direction=""),
-        Column("p", "p, corrected", p_value),
+        Column("p_adjusted", "p, corrected", p_value),
         Column("above_people_own", "more lenient than people by, its own", signed),
         Column("above_people_others", "others", signed),
         Column("outputs", "outputs", count, below=lambda row: f"{count(row['own_outputs'])} its own"),

@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from metal.auditing.scored_outputs import EVEN, LEANS
-from metal.data.text import count, figure, interval, known, name, p_value, percent, signed
+from metal.data.text import (
+    count,
+    estimate,
+    figure,
+    interval,
+    known,
+    name,
+    p_value,
+    percent,
+    percent_change,
+    share,
+    signed,
+)
 from metal.fairness.conditions import CHANGES, CONDITIONS
 from metal.fairness.language_bias import LANGUAGE_BIAS, PARALLEL
 from metal.fairness.severity import SEVERITY
@@ -22,7 +34,7 @@ DESCRIBED: Tables = {
             JUDGE,
             Column("says", "says", below=lambda row: row["by"]),
             Column("lean", "lean", signed, interval=True),
-            Column("p", "p, corrected", p_value),
+            Column("p_adjusted", "p, corrected", p_value),
             Column("flip_p", "p against the pivot, by sign flips", p_value),
             Column("above_people", "more lenient than people by", signed, interval=True),
             Column("gap", "quality held equal", signed, interval=True),
@@ -36,8 +48,8 @@ DESCRIBED: Tables = {
             Column("spread", "spread / quality's", figure),
             Column("top_share", "best class", percent),
             Column("flips", "other answer than in the pivot", percent),
-            Column("excess_flips", "more than when asked again", signed, interval=True),
-            Column("mean", "mean score", figure),
+            Column("excess_flips", "more than when asked again", percent_change, interval=True),
+            Column("mean", "mean score", share),
             Column("outputs", "outputs", count, below=lambda row: f"{count(row['contents'])} contents"),
         ),
         LANGUAGE_BIAS,
@@ -50,7 +62,7 @@ DESCRIBED: Tables = {
             Column("says", "says"),
             Column("pairs", "pairs", count),
             Column("change", "better by", signed, interval=True),
-            Column("p", "p, corrected", p_value),
+            Column("p_adjusted", "p, corrected", p_value),
             Column("changed", "changed", percent),
             Column("lower", "worse", percent),
             Column("higher", "better", percent),
@@ -68,7 +80,7 @@ DESCRIBED: Tables = {
             Column("person", "person"),
             Column("says", "says"),
             Column("lower_by", "scores lower by", signed, interval=True),
-            Column("p", "p, corrected", p_value),
+            Column("p_adjusted", "p, corrected", p_value),
             Column("severity", "severity, logits", signed, interval=True),
             Column("outputs", "shared outputs", count),
             Column("people", "people compared", count),
@@ -106,7 +118,7 @@ class BiasRun(Run):
         """
         for row in self.records("conditions"):
             if row["says"] == CHANGES and not row["expected"]:
-                change = f"{signed(row['change'])} {interval(row['change_low'], row['change_high'], signed)}"
+                change = estimate(row, "change", signed)
                 where = row["judge"], row["language"], row["criterion"]
                 yield VerdictLine(*where, f"{name(row['condition'])}: {change}", WARNS)
         for row in self.records("language_bias"):
@@ -121,5 +133,5 @@ class BiasRun(Run):
                 even = "even between languages" if row["says"] == EVEN else "whether it leans cannot be said"
                 yield VerdictLine(*where, even, NOTED)
             if blind(row):
-                slope = f"slope {figure(row['slope'])} {interval(row['slope_low'], row['slope_high'])}"
+                slope = f"slope {estimate(row, 'slope')}"
                 yield VerdictLine(*where, f"not shown to tell better from worse: {slope}", WARNS)

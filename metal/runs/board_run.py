@@ -108,7 +108,7 @@ OPTIONAL: Tables = {
     ),
     "crowd_answers": (
         *CELL,
-        *unshown("answer", "sentence", "judge", "judge_pearson", "crowd", "crowd_pearson", "p_holm", "at_most"),
+        *unshown("answer", "sentence", "judge", "judge_pearson", "crowd", "crowd_pearson", "p_adjusted", "at_most"),
     ),
     "crowd_dots": (*CELL, *unshown("rater", "score", "people", "outputs")),
 }

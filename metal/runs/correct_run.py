@@ -8,12 +8,12 @@ from functools import partial
 
 from metal.correcting.class_shares import CLASSES
 from metal.correcting.corrected import ALL, CORRECTED, DIFFERENCES
-from metal.data.text import count, figure, interval, known, p_value, share, signed
+from metal.data.text import count, estimate, figure, known, p_value, percent, share, signed
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Row, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
-Share = partial(Column, format=share, interval=True)
+Mean = partial(Column, format=share, interval=True)
 
 
 def _ranks(row: Row) -> str:
@@ -28,10 +28,10 @@ DESCRIBED: Tables = {
             *HEAD,
             JUDGE,
             Column("generator", "generator"),
-            Share("corrected", "corrected"),
+            Mean("corrected", "corrected"),
             Column("rank", "rank", count, below=_ranks),
-            Share("people_only", "people only"),
-            Share("judge_only", "judge only"),
+            Mean("people_only", "people only"),
+            Mean("judge_only", "judge only"),
             Column("bias", "judge less people", signed, interval=True),
             Column("rho", "correlation", figure),
             Column("labels_saved", "a label is worth", figure, direction="higher"),
@@ -58,10 +58,10 @@ DESCRIBED: Tables = {
             JUDGE,
             Column("generator", "generator"),
             Column("level", "class"),
-            Share("corrected", "corrected share"),
-            Column("judge_only", "judge only", share),
-            Column("sensitivity", "sensitivity", figure),
-            Column("specificity", "specificity", figure),
+            Column("corrected", "corrected share", percent, interval=True),
+            Column("judge_only", "judge only", percent),
+            Column("sensitivity", "sensitivity", percent),
+            Column("specificity", "specificity", percent),
             Column("informed", "their sum less 1", figure, interval=True),
             Column("tested", "test items of the class", count),
             Column("outputs", "outputs", count),
@@ -84,7 +84,7 @@ class CorrectRun(Run):
             if not known(row["bias"]):
                 continue
             off = row["bias_low"] > 0 or row["bias_high"] < 0
-            bias = f"{signed(row['bias'])} {interval(row['bias_low'], row['bias_high'], signed)} of the scale"
+            bias = f"{estimate(row, 'bias', signed)} of the scale"
             worth = f"; a label beside it is worth {figure(row['labels_saved'])}" if known(row["labels_saved"]) else ""
             line = f"its mean alone is {bias} from people's{'' if off else ', not shown to be off'}{worth}"
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, WARNS if off else NOTED)

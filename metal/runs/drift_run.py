@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from metal.data.text import count, coverage, figure, interval, p_value, percent, signed
+from metal.data.text import count, coverage, estimate, p_value, percent, percent_change, share, signed
 from metal.gating.drift import (
     BETTER,
     CHANGED,
@@ -23,27 +22,26 @@ from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
-Change = partial(Column, format=signed, interval=True)
 DESCRIBED: Tables = {
     "drift": with_the_rest(
         (
             *HEAD,
             Column("judge", "judge", below=lambda row: f"before: {row['before']}" * (row["before"] != row["judge"])),
             Column("says", "says", below=lambda row: row["why"]),
-            Column("agreement_before", "agreement before", figure),
-            Column("agreement_after", "agreement now", figure, direction="higher"),
-            Change("difference", "change of agreement", direction="higher"),
-            Column("difference_p", "p, corrected", p_value),
-            Column("mean_before", "mean before", figure),
-            Column("mean_after", "mean now", figure),
-            Change("mean_change", "change of the mean"),
-            Column("mean_change_p", "p, corrected", p_value),
+            Column("agreement_before", "agreement before", percent),
+            Column("agreement_after", "agreement now", percent, direction="higher"),
+            Column("difference", "change of agreement", percent_change, interval=True, direction="higher"),
+            Column("difference_p_adjusted", "p, corrected", p_value),
+            Column("mean_before", "mean before", share),
+            Column("mean_after", "mean now", share),
+            Column("mean_change", "change of the mean", signed, interval=True),
+            Column("mean_change_p_adjusted", "p, corrected", p_value),
             Column("flips", "other answers", percent),
             Column("floor", "when asked again before", percent),
-            Column("excess_flips_p", "p, corrected", p_value),
+            Column("excess_flips_p_adjusted", "p, corrected", p_value),
             Column("coverage_before", "coverage before", coverage),
             Column("coverage_after", "coverage now", coverage, direction="higher"),
-            Column("coverage_change_p", "p, corrected", p_value),
+            Column("coverage_change_p_adjusted", "p, corrected", p_value),
             Column("outputs", "outputs", count, below=lambda row: f"{count(row['sources'])} sources"),
             Column("needed", "needed", count),
         ),
@@ -83,7 +81,7 @@ class DiffRun(Run):
     def remarks(self) -> Iterator[VerdictLine]:
         """Whether the judge is what it was."""
         for row in self.records("drift"):
-            change = f"{signed(row['difference'])} {interval(row['difference_low'], row['difference_high'], signed)}"
+            change = estimate(row, "difference", percent_change)
             line = f"{row['says']} beside {self.baseline}: agreement with people changed by {change}"
             weight = WARNS if row["says"] in FAILED else NOTED
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, weight)

@@ -5,29 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from metal.data.ratings_files import read_facts, write_facts
-from metal.data.text import count, figure, percent
+from metal.data.text import count, figure, percent, percent_change
 from metal.runs.audit_run import HEAD
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
 from metal.selecting.jury import TABLE
-
-
-def points(share: Any) -> str:
-    """A difference of shares in points, with its sign."""
-    return figure(100 * share, "+.0f")
-
 
 DESCRIBED: Tables = {
     "jury": with_the_rest(
         (
             *HEAD,
             Column("better", "better"),
-            Column("gain", "gain, points", points, interval=True),
+            Column("gain", "gain", percent_change, interval=True),
             Column("agreement", "agrees", percent),
             Column("best_agreement", "best member agrees", percent),
             Column("best", "best member"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.data.text import count, figure, interval, p_value, percent, signed
+from metal.data.text import count, estimate, figure, p_value, percent, signed
 from metal.fairness.probes import AGAINST, MOVED, NOT_LURED, PROBES, TRENDS
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
@@ -64,6 +64,6 @@ class ProbeRun(Run):
                 weight = WARNS if row["says"] == MOVED else DISQUALIFIES
                 yield VerdictLine(row["judge"], row["language"], row["criterion"], row["line"], weight)
             elif row["says"] == NOT_LURED and row["probe"].startswith("order"):
-                change = f"{signed(row['change'])} {interval(row['change_low'], row['change_high'], signed)}"
+                change = estimate(row, "change", signed)
                 line = f"not shown to be raised by {row['what']}: {change}"
                 yield VerdictLine(row["judge"], row["language"], row["criterion"], line, NOTED)

@@ -12,7 +12,7 @@ from typing import Any
 from metal.auditing.check import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, known, listed, name, percent, plural, within
+from metal.data.text import UNDEFINED, count, known, listed, name, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, spoken
@@ -106,11 +106,6 @@ def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tu
         f"{UNDEFINED} {', '.join(dict.fromkeys(figures))}: {reason} ({places(list(dict.fromkeys(names)))})"
         for reason, (figures, names) in by_reason.items()
     )
-
-
-def kept(share: float) -> str:
-    """What a judge keeps of what a person knows: `63%`; `all (108%)` where it is more."""
-    return f"all ({percent(share)})" if share > 1 else percent(share)
 
 
 def in_sentence(label: str) -> str:

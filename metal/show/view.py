@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Self
 
-from metal.data.text import known, printable_sentence
+from metal.data.text import known, printable_sentence, with_minus
 from metal.runs.columns import Column, Row
 from metal.runs.run import Run
 from metal.show.svg import standalone
@@ -80,8 +80,8 @@ class TableView:
         name: the source's if empty. most: rows; more are left out. total: rows there are, where not all are given.
         """
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
-        signature = run.signature_of(source) if run else ""
-        every = cls(name or source, title, tuple(columns), shown, source, signature, heads, tuple(notes), turns)
+        signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
+        every = cls(name or source, title, tuple(columns), shown, source, signature, heads, notes, turns)
         return every if most is None else every.first(most, total)
 
     def turned(self) -> Self:

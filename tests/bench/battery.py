@@ -63,7 +63,7 @@ def first(rng: np.random.Generator, pairs: int, bias: float) -> set[str]:
     criterion = Criterion("better", COMPARED)
     raters = [Rater("j", "llm"), Rater("A", "human")]
     data = assemble(metal.data.dataset.Card("pairs"), [criterion], sources, both, raters, facts_from(ratings))
-    return {row["language"] for row in pair_rows(data, AuditSettings()) if row["p"] < 0.05}
+    return {row["language"] for row in pair_rows(data, AuditSettings()) if row["p_adjusted"] < 0.05}
 
 
 def line(what: str, said: Callable[[float], set[str]], bias: float, times: int) -> None:

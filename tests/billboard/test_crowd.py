@@ -164,8 +164,8 @@ def test_families_of_comparisons() -> None:
     smallest = 2 / 2 ** (PLENTY * 4).bit_length()  # two-sided; more permutations than were asked for
     assert pairs["at_most"].all()
     assert pairs["p"].tolist() == pytest.approx([smallest] * 6)
-    assert pairs.loc[pairs["language"] == "", "p_holm"].tolist() == pytest.approx([2 * smallest] * 2)
-    assert pairs.loc[pairs["language"] != "", "p_holm"].tolist() == pytest.approx([4 * smallest] * 4)
+    assert pairs.loc[pairs["language"] == "", "p_adjusted"].tolist() == pytest.approx([2 * smallest] * 2)
+    assert pairs.loc[pairs["language"] != "", "p_adjusted"].tolist() == pytest.approx([4 * smallest] * 4)
     assert set(pairs["better"]) == {"j", "k"}
 
 

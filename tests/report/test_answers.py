@@ -155,7 +155,7 @@ def test_every_reason_for_standing_out_has_advice() -> None:
         "repeated_outputs": 40,
         "agreement_difference": -0.4,
         "label_difference": 0.7,
-        **{f"{figure}_holm": 0.001 for figure in TESTED},
+        **{f"{figure}_p_adjusted": 0.001 for figure in TESTED},
         **{f"{figure}_{end}": 0.0 for figure in TESTED for end in ("low", "high")},
     }
     reasons = [*stands_out(odd), *stands_out({**odd, "majority_agreement": 0})[:1]]

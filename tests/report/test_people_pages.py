@@ -115,8 +115,9 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
     assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in lines["Best"]
     assert "one cluster, in which nobody is shown to be worse than its first; 1 in none" in lines["How sure"]
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
-    assert "1 pair does by their own test, most clearly good and bad (p_holm in tables/comparisons.csv)" in " ".join(
-        ranking.notes
+    assert (
+        "1 pair does by their own test, most clearly good and bad (p_adjusted in tables/comparisons.csv)"
+        in " ".join(ranking.notes)
     )
     assert any("cluster: rated by group expert only (odd)" in note for note in ranking.notes)
     html = (folder / "report.html").read_text(encoding="utf-8")

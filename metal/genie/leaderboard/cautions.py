@@ -58,14 +58,14 @@ def about_a_ranking(ranking: Ranking, where: str, permutations: int) -> list[str
     warnings += _about_texts(ranking, where)
     if apart := told_apart(rows, ranking.pairs):
         examples = " and ".join(
-            f"{pair['first']!r} above {pair['second']!r} by {pair['difference']:.3f} ({p_words(pair['p_holm'])} on "
+            f"{pair['first']!r} above {pair['second']!r} by {pair['difference']:.3f} ({p_words(pair['p_adjusted'])} on "
             f"{pair['sources']} sources)"
             for pair in apart[:EXAMPLES]
         )
         many = f"{len(apart)} pairs" if len(apart) > 1 else "1 pair"
         warnings.append(
             f"{where}: {many} of generators in one cluster differ{'' if len(apart) > 1 else 's'} by a test of their "
-            f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; see p_holm in "
+            f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; see p_adjusted in "
             "tables/comparisons.csv"
         )
     if len(rows) - 1 > LEVEL * (1 + permutations):
@@ -100,14 +100,14 @@ def _languages(number: int) -> str:
 
 
 def told_apart(rows: Iterable[Mapping[str, Any]], pairs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The pairs of a ranking that are in one cluster and that their own test (p_holm) tells apart.
+    """The pairs of a ranking that are in one cluster and that their own test (p_adjusted) tells apart.
 
     Clearest first: by p, then by the lead summed over shared sources. rows, pairs: of one language and criterion of
     the tables `leaderboard` and `comparisons`.
     """
     cluster = {row["generator"]: row["cluster"] for row in rows if row["cluster"]}
     both = [pair for pair in pairs if pair["first"] in cluster and pair["second"] in cluster]
-    apart = [pair for pair in both if pair["p_holm"] <= LEVEL and cluster[pair["first"]] == cluster[pair["second"]]]
+    apart = [pair for pair in both if pair["p_adjusted"] <= LEVEL and cluster[pair["first"]] == cluster[pair["second"]]]
     return sorted(apart, key=lambda pair: (pair["p"], -pair["difference"] * pair["sources"]))
 
 

@@ -284,8 +284,8 @@ def _clusters(
 def _pairs(
     table: Numbers, better: Numbers, names: list[str], order: list[int], clustered: Codes, people: Panels
 ) -> list[dict[str, Any]]:
-    """Every two generators, the better one first. p_holm: p of one against all below it that are in clusters, as the
-    first of a cluster is tested.
+    """Every two generators, the better one first. p_adjusted: p of one against all below it that are in clusters, as
+    the first of a cluster is tested.
     """
     pairs = []
     for place, first in enumerate(order):
@@ -294,8 +294,8 @@ def _pairs(
         for second, adjusted in zip(below, holm(family), strict=True):
             pair = _pair(table, better, names, first, second, people)
             if np.isnan(adjusted) and not pair["undefined"]:
-                pair["undefined"] = "p_holm: one of them is in no cluster"
-            pairs.append(pair | {"p_holm": float(adjusted)})
+                pair["undefined"] = "p_adjusted: one of them is in no cluster"
+            pairs.append(pair | {"p_adjusted": float(adjusted)})
     return pairs
 
 

@@ -99,7 +99,9 @@ COLUMNS = {
         *("standard_error", "worst_error", "outputs", "sources", "languages", "ratings", "people", "unanswered"),
         *("corrected", "corrected_low", "corrected_high", "undefined"),
     ),
-    "comparisons": ("language", "criterion", "first", "second", "sources", "difference", "p", "p_holm", "undefined"),
+    "comparisons": (
+        *("language", "criterion", "first", "second", "sources", "difference", "p", "p_adjusted", "undefined"),
+    ),
     "beside": (
         *("language", "criterion", "rater", "kind", "generator", "score", "scale", "outputs", "asked", "coverage"),
     ),

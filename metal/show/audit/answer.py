@@ -13,7 +13,7 @@ from metal.auditing.own_outputs import PREFERS
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
-from metal.data.text import figure, interval, known, listed, percent, plural, printable, signed, within
+from metal.data.text import estimate, figure, interval, known, listed, percent, plural, printable, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.audit.verdicts import merit
@@ -243,10 +243,9 @@ def _own(run: AuditRun) -> Remark | None:
     if not preferring:
         return None
     most = max(preferring, key=lambda row: row["preference"] / run.span(row["criterion"]))
-    ends = interval(most["preference_low"], most["preference_high"], signed)
     words = (
         f"{within(most['judge'])} gives outputs of its own family ({printable(most['own'])}) "
-        f"{signed(most['preference'])} {ends} more than equally good ones of others, {place(run, most)} "
+        f"{estimate(most, 'preference', signed)} more than equally good ones of others, {place(run, most)} "
         f"({plural(len(preferring), 'such case')} of {len(rows)})."
     )
     return Remark("Beware of its own", words)
@@ -258,7 +257,7 @@ def _first_place(run: AuditRun) -> Remark | None:
     rows = [row for row in rows if row["judge"] in run.judge_names and known(row["first_place"])]
     if not rows:
         return None
-    shown = [row for row in rows if row["p"] < 0.05]
+    shown = [row for row in rows if row["p_adjusted"] < 0.05]
     most = max(shown or rows, key=lambda row: abs(row["first_place"] - 0.5))
     low, high = (percent(most[f"first_place_{end}"]) for end in ("low", "high"))
     words = (

@@ -26,7 +26,6 @@ from metal.data.text import UNDEFINED, figure, known, listed, name, percent, plu
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
-from metal.show.parts import kept
 from metal.show.view import Chart, TableView
 
 # Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
@@ -203,7 +202,7 @@ def _kept(row: Row) -> tuple[str, str]:
     if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
         return "only once recalibrated", "only once recalibrated"
     if known(row["share_kept"]) and row["share_kept"] >= 0:
-        return f"keeps {kept(row['share_kept'])}", percent(row["share_kept"])
+        return f"keeps {percent(row['share_kept'])}", percent(row["share_kept"])
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = figure(row["above_constant"])
         better = f"{above} better than a constant"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
-from metal.data.text import count, interval, known, listed, percent, plural, signed, within
+from metal.data.text import count, estimate, interval, known, listed, percent, plural, signed, within
 from metal.fairness.conditions import CHANGES
 from metal.fairness.language_bias import BESIDE, PEOPLE
 from metal.fairness.language_pairs import BY_PAIRS
@@ -105,7 +105,7 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
     if not off:
         return ""
     worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]))
-    equal = f"{signed(worst['gap'])} {interval(worst['gap_low'], worst['gap_high'], signed)}".strip()
+    equal = estimate(worst, "gap", signed)
     where = f"{language_name(worst['language'])} ({criterion_in_words(run, worst['criterion'])})"
     naive = signed(worst["naive_difference"])
     return f"Judge minus people misses most in {where}: {naive}, where quality held equal gives {equal}."

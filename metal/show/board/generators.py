@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import MINUS, UNDEFINED, count, figure, interval, known, listed, name, score, share, within
+from metal.data.text import (
+    MINUS,
+    UNDEFINED,
+    count,
+    estimate,
+    figure,
+    known,
+    listed,
+    name,
+    score,
+    share,
+    within,
+)
 from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart, generator_dots
@@ -51,7 +63,7 @@ def _rankings(run: BoardRun, criterion: str, language: str) -> dict[str, dict[st
 def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
     if row is None:
         return UNDEFINED, ""
-    below = f"{share(row['score'])} {interval(row['score_low'], row['score_high'], share)}"
+    below = estimate(row, "score", share)
     return Cell(count(row["rank"]), below.strip()), count(row["cluster"])
 
 

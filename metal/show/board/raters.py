@@ -226,7 +226,7 @@ def _answers_table(run: BoardRun) -> TableView:
             spoken(row["language"]),
             row["answer"],
             *(Cell(name(row[side] or UNDEFINED), figure(row[f"{side}_pearson"])) for side in ("judge", "crowd")),
-            p_value(row["p_holm"], row["at_most"]),
+            p_value(row["p_adjusted"], row["at_most"]),
         )
         for row in run.records("crowd_answers")
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from metal.boards.board import Board
 from metal.boards.ensemble import LEAST_COVERAGE, NAME
-from metal.data.text import count, figure, interval, known, listed, p_value, plural, share, signed, within
+from metal.data.text import count, estimate, figure, interval, known, listed, p_value, plural, share, signed, within
 from metal.runs.board_run import KINDS, BoardRun
 from metal.runs.columns import Row, title_of
 from metal.runs.leaderboard_run import LeaderboardRun
@@ -81,7 +81,7 @@ def languages_in_words(codes: Sequence[str]) -> str:
 
 def pearson(row: Row) -> str:
     """`r 0.45 [0.41, 0.49]`"""
-    return f"r {figure(row['pearson'])} {interval(row['pearson_low'], row['pearson_high'])}".strip()
+    return f"r {estimate(row, 'pearson')}"
 
 
 def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
@@ -132,8 +132,7 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
         why = [f"there is {people_counted(run).replace('1 ', 'one ')} only"] if len(run.people_names) == 1 else why
         because = f" ({why[0]})" if why else ""
         return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
-    ends = interval(row["one_against_others_low"], row["one_against_others_high"])
-    words = f"One of the people against the mean of the others reaches r {figure(ceiling)} {ends}".strip()
+    words = f"One of the people against the mean of the others reaches r {estimate(row, 'one_against_others')}"
     if not rows:
         return f"{words}."
     gap = ceiling - rows[0]["pearson"]
@@ -319,5 +318,5 @@ def _main_rows(board: Board, table: str) -> list[dict[str, Any]]:
 def _rank(row: dict[str, Any], ranked: int) -> str:
     if not known(row["pearson"]):
         return str(row["undefined"])
-    r = f"r {figure(row['pearson'])} {interval(row['pearson_low'], row['pearson_high'])}".strip()
+    r = f"r {estimate(row, 'pearson')}"
     return f"{r} with people, rank {count(row['rank'])} of {ranked} raters, cluster {count(row['cluster'])}"

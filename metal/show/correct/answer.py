@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metal.correcting.corrected import ALL_LABELLED, LEAST
-from metal.data.text import figure, interval, known, plural, share, signed, within
+from metal.data.text import estimate, figure, known, percent, plural, share, signed, within
 from metal.runs.columns import Row
 from metal.runs.correct_run import CorrectRun
 from metal.show.parts import case_of, commonest_reason, judges_by_language
@@ -43,10 +43,9 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
     rows = _answered(run)
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))
-        ends = interval(worst["corrected_low"], worst["corrected_high"], share)
         words = (
-            f"{within(worst['judge'])} calls {share(worst['judge_only'])} of the outputs {within(worst['level'])} on "
-            f"{case_of(run, worst)}; corrected it is {share(worst['corrected'])} {ends}."
+            f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs {within(worst['level'])} on "
+            f"{case_of(run, worst)}; corrected it is {estimate(worst, 'corrected', percent)}."
         )
         yield Remark("Beware of the judge's share", words)
     if not rows and not classes:
@@ -58,10 +57,9 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
         yield Remark("What to do next", words)
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
-        ends = interval(worst["corrected_low"], worst["corrected_high"], share)
         words = (
             f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])} alone, with people "
-            f"{share(worst['corrected'])} {ends}; it stands {signed(worst['bias'])} from them."
+            f"{estimate(worst, 'corrected', share)}; it stands {signed(worst['bias'])} from them."
         )
         yield Remark("Beware of the judge's mean", words)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metal.auditing.verdict import AS_GOOD, INFORMATIVE
-from metal.data.text import count, dollars, known, listed, plural, within
+from metal.data.text import count, dollars, known, listed, plural, with_minus, within
 from metal.planning.plans import ITEMS, SCORE
 from metal.planning.study import LEAST_ITEMS
 from metal.planning.verdicts import LIKE_A_PERSON, RESAMPLES
@@ -69,7 +69,7 @@ def _items_needed(run: DesignRun, question: str) -> str:
     defined = [row for row in rows if known(row["items_needed"])]
     if not defined:
         reasons = dict.fromkeys(row["undefined"] for row in rows)
-        return f"{asked_for(run, question)}: undefined, {'; '.join(reasons)}."
+        return f"{asked_for(run, question)}: undefined, {with_minus('; '.join(reasons))}."
     least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
     words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} per item, {_items(run, least)}"
     words += f", and {_items(run, dearest)}" if dearest is not least else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from metal.data.languages import language_name
-from metal.data.text import count, figure, interval, known, listed, percent, plural, signed, within
+from metal.data.text import count, estimate, known, listed, percent, percent_change, plural, within
 from metal.gating.drift import BETTER, NOTED, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun, GateRun
@@ -35,7 +35,7 @@ def headline(run: DiffRun) -> str:
     what = f"{within(judges[0])} is what it was" if len(judges) == 1 else f"{len(judges)} judges are what they were"
     gained = f", and better in {_languages(better)}" if better else ""
     of = plural(len({row["language"] for row in rows}), "language")
-    margins = f"{figure(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
+    margins = f"{percent(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
     return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
 
 
@@ -60,12 +60,11 @@ def cards(run: DiffRun) -> Iterator[Remark]:
     failed = [row for row in rows if row["says"] in FAILED and known(row["difference"])]
     if failed:
         row = min(failed, key=lambda row: row["difference"])
-        ends = interval(row["difference_low"], row["difference_high"], signed)
         yield Remark(
             "Agreement with people",
             f"Most lost in {language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}): "
-            f"{figure(row['agreement_after'])}, before {figure(row['agreement_before'])}, {signed(row['difference'])} "
-            f"{ends}.",
+            f"{percent(row['agreement_after'])}, before {percent(row['agreement_before'])}, "
+            f"{estimate(row, 'difference', percent_change)}.",
         )
     changed = [row for row in run.records("signature") if row["says"] != "same"]
     if changed:

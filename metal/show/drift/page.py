@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import count, interval, known, name, signed, slug, within
+from metal.data.text import count, estimate, known, name, percent_change, slug, within
 from metal.gating.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
@@ -37,11 +37,11 @@ def change_charts(run: DiffRun) -> list[Chart]:
             continue
         dots = [Dot.of(row, "difference", language_name(row["language"]), row["says"]) for row in rows]
         worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
-        lowest = f"owest in {language_name(worst['language'])}, {signed(worst['difference'])}."
+        lowest = f"owest in {language_name(worst['language'])}, {percent_change(worst['difference'])}."
         alt = f"Change of agreement with people of {within(judge)} in {len(rows)} languages; l{lowest}"
         title = f"{run.criteria[criterion].title}, {name(judge)}"
         key = f"change_{slug(criterion)}_{slug(judge)}"
-        more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": signed}
+        more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": percent_change}
         finding = f"L{lowest}"
         drawn.append(dots_chart(key, title, alt, dots, LOOKS, sides=("worse", "better"), finding=finding, **more))
     return drawn
@@ -57,9 +57,8 @@ def answer(run: DiffRun) -> TableView:
 
 def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
-    ends = interval(row["difference_low"], row["difference_high"], signed)
     needs = [f"{count(row['outputs'])} of about {count(row['needed'])} outputs"] if known(row["needed"]) else []
-    below = "\n".join([f"{signed(row['difference'])} {ends}".strip(), *needs])
+    below = "\n".join([estimate(row, "difference", percent_change), *needs])
     return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.data.text import figure, percent
+from metal.data.text import percent
 from metal.runs.drift_run import DiffRun
 
 SOURCES = {
@@ -15,7 +15,7 @@ def facts(run: DiffRun) -> dict[str, str]:
     """What is left open, and what was declared."""
     margins = run.margins
     declared = (
-        f"{figure(margins.agreement)} of agreement with people, {percent(margins.mean)} of the scale for the mean, "
+        f"{percent(margins.agreement)} of agreement with people, {percent(margins.mean)} of the scale for the mean, "
         f"{percent(margins.coverage)} of coverage; each claim at {percent(margins.alpha)}."
     )
     return {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metal.data.text import UNDEFINED, percent
+from metal.data.text import UNDEFINED, estimate, percent, percent_change
 from metal.runs.columns import Row
-from metal.runs.jury_run import JuryRun, points
+from metal.runs.jury_run import JuryRun
 from metal.show.parts import across_languages, reasons
 from metal.show.view import Cell, Section, TableView
 
@@ -35,6 +35,5 @@ def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
     if row["undefined"]:
         return Cell(UNDEFINED)
-    ends = f"[{points(row['gain_low'])}, {points(row['gain_high'])}]"
     below = f"{percent(row['agreement'])}, best {percent(row['best_agreement'])}"
-    return Cell(f"{points(row['gain'])} {ends}", below, "strong" if row["better"] == "yes" else "")
+    return Cell(estimate(row, "gain", percent_change), below, "strong" if row["better"] == "yes" else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import count, interval, known, listed, plural, share, within
+from metal.data.text import count, estimate, known, listed, plural, share, within
 from metal.genie.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
@@ -70,7 +70,7 @@ def why_alone(row: dict[str, Any]) -> str:
 
 def score_of(row: dict[str, Any]) -> str:
     """`0.846 [0.805, 0.880]`"""
-    return f"{share(row['score'])} {interval(row['score_low'], row['score_high'], share)}".strip()
+    return estimate(row, "score", share)
 
 
 def _sure(rows: list[dict[str, Any]]) -> str:
@@ -167,8 +167,8 @@ def definitions(run: LeaderboardRun) -> dict[str, str]:
         "Clusters": f"Paired permutation tests of every two generators on the sources they share ({LEAST_SHARED} at "
         f"least), {count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the "
         "first of a cluster begins the next. Alike is not equal: two in a cluster can differ by their own test, above "
-        "all where its first has few sources. For that p_holm in tables/comparisons.csv tests each generator against "
-        "all below it in clusters, as if it were the first of one.",
+        "all where its first has few sources. For that p_adjusted in tables/comparisons.csv tests each generator "
+        "against all below it in clusters, as if it were the first of one.",
         "Groups of people": "What a group weighs in a generator's score is the mean over outputs of its share of the "
         f"ratings of an output. Two generators are not compared where more than {MOST_MOVED:.0%} of the weight is "
         f"with other groups, or where a group with {LEAST_MISSED:.0%} or more in one rated nothing of the other; on "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from metal.data.text import interval, known, name, percent
+from metal.data.text import estimate, known, name, percent
 from metal.runs.columns import Row
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
 from metal.show.audit.judges import FURTHER
-from metal.show.parts import across_languages, kept
+from metal.show.parts import across_languages
 from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 300
@@ -52,9 +52,7 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     (row,) = rows
     if row["use"] not in (ALONE, BESIDE):
         return Cell(row["use"])
-    keeps = kept(row["share_kept"])
-    if ends:
-        keeps = f"{keeps} {interval(row['share_kept_low'], row['share_kept_high'], percent)}".strip()
+    keeps = estimate(row, "share_kept", percent) if ends else percent(row["share_kept"])
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
         keeps = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
     return Cell(row["use"], keeps if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")

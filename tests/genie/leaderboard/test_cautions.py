@@ -21,22 +21,22 @@ def test_the_first_of_a_cluster_has_few_sources_and_the_others_differ() -> None:
     found = board(dataset(ranked({"few": [5.0] * 5, "good": GOOD, "bad": BAD})))
     assert [(one["generator"], one["cluster"]) for one in rows(found)] == [("few", 1), ("good", 1), ("bad", 1)]
     pair = row(found, "comparisons", first="good", second="bad")
-    assert pair["p_holm"] == pair["p"] < 0.05
+    assert pair["p_adjusted"] == pair["p"] < 0.05
     few = [row(found, "comparisons", first="few", second=name) for name in ("good", "bad")]
-    assert few[1]["p_holm"] == pytest.approx(2 * few[1]["p"])
-    assert few[1]["p_holm"] > 0.05
+    assert few[1]["p_adjusted"] == pytest.approx(2 * few[1]["p"])
+    assert few[1]["p_adjusted"] > 0.05
     assert [one["second"] for one in told_apart(rows(found), rows(found, "comparisons"))] == ["bad"]
     (told,) = [text for text in found.warnings if "in one cluster" in text]
     assert told.startswith("English, quality: 1 pair of generators in one cluster differs by a test of their own")
-    assert f"'good' above 'bad' by 0.625 (p = {pair['p_holm']:.3f} on 12 sources)" in told
-    assert told.endswith("see p_holm in tables/comparisons.csv")
+    assert f"'good' above 'bad' by 0.625 (p = {pair['p_adjusted']:.3f} on 12 sources)" in told
+    assert told.endswith("see p_adjusted in tables/comparisons.csv")
 
 
 def test_clusters_whose_members_do_not_differ_are_not_told() -> None:
     found = board(dataset(ranked({"good": GOOD, "alike": GOOD, "bad": BAD})))
     assert [one["cluster"] for one in rows(found)] == [1, 1, 2]
-    assert row(found, "comparisons", first="alike", second="good")["p_holm"] == 1
-    assert row(found, "comparisons", first="good", second="bad")["p_holm"] < 0.05  # of two clusters
+    assert row(found, "comparisons", first="alike", second="good")["p_adjusted"] == 1
+    assert row(found, "comparisons", first="good", second="bad")["p_adjusted"] < 0.05  # of two clusters
     assert told_apart(rows(found), rows(found, "comparisons")) == []
     assert found.warnings == ()
 
@@ -46,9 +46,9 @@ def test_who_is_in_no_cluster_has_no_corrected_p() -> None:
     lines = ranked({"a": [*GOOD, *GOOD[:6]], "b": BAD, "d": BAD})
     found = board(dataset([*lines, *((f"en-{n}/c", "quality", "A1", 5.0) for n in range(12, 18))]))
     pair = row(found, "comparisons", first="c", second="a")
-    assert (pair["sources"], pair["undefined"]) == (6, "p_holm: one of them is in no cluster")
+    assert (pair["sources"], pair["undefined"]) == (6, "p_adjusted: one of them is in no cluster")
     assert pair["p"] < 0.5
-    assert math.isnan(pair["p_holm"])
+    assert math.isnan(pair["p_adjusted"])
     assert row(found, "comparisons", first="a", second="b")["undefined"] == ""
 
 
@@ -99,7 +99,7 @@ def test_a_generator_of_other_people_is_in_no_cluster_and_not_tested() -> None:
     assert {row(found, generator=name)["cluster"] for name in "abc"} == {1}
     pair = row(found, "comparisons", first="odd", second="a")
     assert math.isnan(pair["p"])
-    assert math.isnan(pair["p_holm"])
+    assert math.isnan(pair["p_adjusted"])
     assert pair["undefined"] == "p: rated by different people (group expert only, and groups crowd 67% and expert 33%)"
     assert (pair["sources"], round(pair["difference"], 4)) == (12, 0.3333)  # 2/3 of the crowd's 2 levels below
     assert found.warnings[0] == (
