@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -180,10 +181,14 @@ def _without_tokens(dataset: Dataset) -> Dataset:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Generators side by side. table: a row per language, criterion, rater and generator. warnings: people left out."""
+    """Generators side by side.
+
+    table: a row per language, criterion, rater and generator. warnings: people left out. titles: of criteria.
+    """
 
     table: pd.DataFrame
     warnings: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows in .table>"
@@ -241,7 +246,7 @@ def compare(
         seed=seed,
         progress=progress or no_progress,
     )
-    return Comparison(table, (*warnings, *made))
+    return Comparison(table, (*warnings, *made), {key: dataset.called(key) for key in dataset.criteria})
 
 
 HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds

@@ -17,8 +17,9 @@ from metal.cli.printing import print_json, show_table, warn_at_once
 from metal.cli.verb import AS_JSON, FORCE, PATH, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
-from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, coverage, estimate, percent, plural
+from metal.data.languages import language_name, language_order
+from metal.data.records import KINDS
+from metal.data.text import UNDEFINED, coverage, estimate, percent, plural, share
 from metal.errors import UsageError
 from metal.show.terminal import console
 
@@ -187,14 +188,15 @@ def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
 def _show_reading(dataset: Dataset, more: str = "") -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.check import lint
-    from metal.data.languages import language_name
 
-    kinds = Counter(rater.kind for rater in dataset.raters.values())
+    kinds: Counter[str] = Counter(rater.kind for rater in dataset.raters.values())
     sizes = f"{len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs of {len(dataset.sources):,} sources"
     console.say(f"  {sizes}")
-    console.say("  languages: " + ", ".join(f"{code} {language_name(code)}" for code in dataset.languages))
+    languages = sorted(dataset.languages, key=language_order)
+    console.say("  languages: " + ", ".join(f"{code} {language_name(code)}" for code in languages))
     console.say("  criteria: " + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()))
-    console.say("  raters: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    raters = (plural(kinds[kind], words, "people" * (kind == "human")) for kind, words in KINDS.items() if kinds[kind])
+    console.say(f"  raters: {', '.join(raters)}")
     for note in dataset.report:
         console.say(f"  note: {note}")
     console.warn((finding.message for finding in lint(dataset)), more=more)
@@ -224,13 +226,13 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) ->
         f"of {len(dataset.sources):,} sources",
         bold=True,
     )
-    rated = result.tables["ratings"]
+    rated = result.tables["ratings"].sort_values("language", key=lambda codes: codes.map(language_order), kind="stable")
     named = {"language": rated["language"].map(language_name), "criterion": rated["criterion"].map(dataset.called)}
     rated = rated.assign(**named)
-    rated = rated.rename(columns={"language": "", "criterion": ""})
+    rated = rated.rename(columns={**KINDS, "human": "people", "language": "", "criterion": ""})
     show_table("Ratings by kind of rater; outputs by number of people", rated, keep=2)
     raters = result.tables["raters"]
-    raters = raters.assign(coverage=raters["coverage"].map(coverage))
+    raters = raters.assign(coverage=raters["coverage"].map(coverage), kind=raters["kind"].map(KINDS))
     show_table("Raters", raters.rename(columns={"languages": "lang.", "criteria": "crit."}))
     if labels:
         _show_labels(result.tables["labels"])
@@ -272,7 +274,8 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
         print_json(result.to_dict())
         return
     title = f"{result.dataset.identity}: tokens ({result.settings['encoding']}, mean ± sd) and outputs by language"
-    show_table(title, result.tables["table_1"])
+    lengths = result.tables["table_1"].sort_values("language", key=lambda codes: codes.map(language_order))
+    show_table(title, lengths.assign(language=lengths["language"].map(language_name)))
     by_quality = result.tables["classes_by_quality"]
     if len(by_quality):
         qualities = [quality for quality in dict.fromkeys(by_quality["quality"]) if quality != "all"]
@@ -309,14 +312,15 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
     if as_json:
         print_json(table)
         return
-    for (language, criterion), cell in table.groupby(["language", "criterion"], sort=False):
+    by_name = table.sort_values("language", key=lambda codes: codes.map(language_order), kind="stable")
+    for (language, criterion), cell in by_name.groupby(["language", "criterion"], sort=False):
         shared = cell.groupby("rater", sort=False)["sources"].first()
         columns = ["generator", *(f"{rater} ({n})" for rater, n in shared.items())]
         rows = [
             [str(generator), *map(_mean, by.to_dict("records"))]
             for generator, by in cell.groupby("generator", sort=False)
         ]
-        where = f"{criterion} in {language_name(str(language))}"
+        where = f"{comparison.titles[str(criterion)]} in {language_name(str(language))}"
         console.table(f"{where}: mean score [95% interval] (shared sources)", columns, rows)
     undefined = int(table["mean"].isna().sum())
     if undefined:
@@ -325,7 +329,7 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
 
 
 def _mean(row: dict[Any, Any]) -> str:
-    return estimate(row, "mean")
+    return estimate(row, "mean", share)
 
 
 @verb(

@@ -134,6 +134,11 @@ def language_name(code: str) -> str:
     return code
 
 
+def language_order(code: str) -> tuple[bool, str]:
+    """Sorts languages as people read them: all together (no code) first, then by name."""
+    return bool(code), language_name(code)
+
+
 def short_name(code: str, letters: int) -> str:
     """The English name where it has at most so many letters, else the code."""
     name = language_name(code)

@@ -13,7 +13,7 @@ from metal.errors import DataError
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = ("human", "llm", "metric", "baseline")
+KINDS = {"human": "person", "llm": "LLM judge", "metric": "metric", "baseline": "baseline"}  # of raters, in words
 MEASURES = ("nominal", "ordinal", "interval")
 DIRECTIONS = ("higher", "lower")
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
-from metal.data.languages import language_name
+from metal.data.languages import language_name, language_order
 from metal.data.records import Criterion
 from metal.data.text import count, coverage, figure, name, p_value, percent, rounded, signed, slugs
 from metal.errors import DataError
@@ -282,8 +282,8 @@ class AuditRun(Run):
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The languages that were audited, in string order."""
-        return tuple(sorted(self.tables["people"]["language"].unique()))
+        """The languages that were audited, in the order of their names."""
+        return tuple(sorted(self.tables["people"]["language"].unique(), key=language_order))
 
     @cached_property
     def judge_names(self) -> tuple[str, ...]:

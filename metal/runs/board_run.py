@@ -12,6 +12,7 @@ from typing import Any
 from metal.boards.cells import OVERALL
 from metal.boards.ensemble import GROUP, NAME
 from metal.boards.history import Entry
+from metal.data import records
 from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
 from metal.data.text import MINUS, count, coverage, dollars, figure, known, percent, score, share, signed
@@ -113,7 +114,7 @@ OPTIONAL: Tables = {
     "crowd_dots": (*CELL, *unshown("rater", "score", "people", "outputs")),
 }
 
-KINDS = {"human": "people", "llm": "LLM judge", "metric": "metric", "ensemble": "ensemble", "baseline": "baseline"}
+KINDS = {**records.KINDS, "human": "people", "ensemble": "ensemble"}
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ import pandas as pd
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_criterion, read_raters
 from metal.data.files import new_folder, of_one_state, write_new
-from metal.data.languages import language_name
+from metal.data.languages import language_name, language_order
 from metal.data.progress import Progress, divided, no_progress
 from metal.data.records import Criterion, Manifest, Rater
 from metal.data.text import name
@@ -278,8 +278,8 @@ class RankingRun(Run):
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """All languages together, where there are several, then each that has a ranking."""
-        return tuple(dict.fromkeys(self.tables[self.ranks]["language"]))
+        """All languages together, where there are several, then each that has a ranking, by name."""
+        return tuple(sorted(self.tables[self.ranks]["language"].unique(), key=language_order))
 
     @cached_property
     def language(self) -> str:
@@ -293,7 +293,14 @@ class RankingRun(Run):
         cells = dict.fromkeys(zip(table["criterion"], table["language"], strict=True))
         order = {criterion: place for place, criterion in enumerate(self.measured)}
         return tuple(
-            sorted(cells, key=lambda cell: (cell[0] != self.main and cell[1] != self.language, order[cell[0]]))
+            sorted(
+                cells,
+                key=lambda cell: (
+                    cell[0] != self.main and cell[1] != self.language,
+                    order[cell[0]],
+                    language_order(cell[1]),
+                ),
+            )
         )
 
 

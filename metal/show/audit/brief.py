@@ -11,7 +11,7 @@ from metal.data.text import UNDEFINED, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.answer import each_place
 from metal.show.audit.people import agreement_table
-from metal.show.audit.verdicts import JudgeVerdicts, VerdictCell, by_judge, judged_criteria, named_languages, standing
+from metal.show.audit.verdicts import JudgeVerdicts, VerdictCell, by_judge, judged_criteria, standing
 from metal.show.view import Cell, TableView
 
 MOST_ROWS = 15  # of all matrices; of more, the best judge's matrix under a line for each judge
@@ -48,7 +48,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     """The verdicts on a judge in words, with the share it keeps; of many languages, those with the same in one."""
     criteria = judged_criteria(run)
     by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
-    columns = [*zip(map(language_name, named_languages(run)), by_language, strict=True)] if criteria else []
+    columns = [*zip(map(language_name, run.languages), by_language, strict=True)] if criteria else []
     many = len(columns) > MOST_LANGUAGES or len(columns) * len(criteria) > MOST_CELLS
     alike: dict[Any, list[tuple[str, Cells]]] = {}
     for language, cells in columns:

@@ -74,7 +74,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "judges": ranked,
         "matrices": with_matrix,
         "judged": verdicts.judged_criteria(run),
-        "names": {code: name(language_name(code)) for code in verdicts.named_languages(run)},
+        "names": {code: name(language_name(code)) for code in run.languages},
         "label": lambda criterion: criterion.title,
         "words": verdicts.WORDS,
         "verdicts": cells,

@@ -127,14 +127,9 @@ def judged_criteria(run: AuditRun) -> list[Criterion]:
     return [criterion for criterion in run.criteria.values() if criterion.name in have]
 
 
-def named_languages(run: AuditRun) -> list[str]:
-    """The codes of the languages, in the order of their names."""
-    return sorted(run.languages, key=language_name)
-
-
 def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
     """The verdicts on each judge, in the order of the audit; none without judges."""
-    criteria, languages = judged_criteria(run), named_languages(run)
+    criteria, languages = judged_criteria(run), run.languages
     by = {(row["judge"], row["criterion"], row["language"]): row for row in run.records("verdicts")}
     lines: dict[tuple[str, str, str], list[str]] = {}
     for remark in run.lines:
@@ -247,7 +242,7 @@ def verdicts_matrix(run: AuditRun) -> Chart:
 
     Languages that do not fit beside each other continue below, with all judges again.
     """
-    judges, languages = by_judge(run), named_languages(run)
+    judges, languages = by_judge(run), run.languages
     criteria = [
         (name(criterion.title), [(name(of.judge), of.cells[place]) for of in judges])
         for place, criterion in enumerate(judged_criteria(run))
