@@ -6,7 +6,7 @@ Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,7 @@ class Crowd:
 
     main: the criterion shown first. reference: what the reference people are called. scales: by criterion. notes: data
     problems; warnings: about people left out beforehand. pictures: how many were written.
+    titles: of criteria.
     """
 
     main: str
@@ -102,6 +103,7 @@ class Crowd:
     signature: str
     warnings: tuple[str, ...] = ()
     pictures: int = 0
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Crowd(against {self.reference}, tables: {', '.join(self.tables)})"
@@ -188,6 +190,7 @@ def crowd(
         {cell.criterion: cell.scale for cell in cells},
         (*notes, *left_out(dataset, settings)),
         signature,
+        titles={cell.criterion: dataset.called(cell.criterion) for cell in cells},
     )
 
 

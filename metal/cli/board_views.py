@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import metal
 from metal.cli.printing import print_json, warn_at_once
 from metal.cli.verb import AS_JSON, verb
-from metal.data.text import plural
+from metal.data.text import plural, with_minus
+from metal.runs.run import spoken
+from metal.show.board.raters import against_people
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -48,43 +50,18 @@ def crowd(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) 
 def _print_crowd(result: Crowd, examples: int) -> None:
     answers = result.tables["crowd_answers"]
     sentences = dict(zip(zip(answers["language"], answers["criterion"], strict=True), answers["sentence"], strict=True))
-    for (language, criterion), rows in result.tables["crowd_raters"].groupby(["language", "criterion"], sort=False):
-        counts = rows.loc[rows["kind"] != "ceiling", "outputs"]
-        least, most = (f"{count:,}" for count in (counts.min(), counts.max()))
-        title = f"{language or 'all languages'} {criterion}: against {result.reference}"
-        title += f", {most} outputs" if least == most else f", {least} to {most} outputs"
-        columns = ["", "r", "95%", "tau", "sys r", "bias", "under", "over"]
-        console.table(title, columns, [_row(row) for row in rows.to_dict("records")])
-        console.say(str(sentences[(language, criterion)]))
+    by_cell: Any = result.tables["crowd_raters"].groupby(["language", "criterion"], sort=False)
+    for (language, criterion), rows in by_cell:
+        title = f"Against {result.reference}: {result.titles[criterion]}, {spoken(str(language))}"
+        console.show(against_people(title, rows.to_dict("records")))
+        console.say(with_minus(sentences[(language, criterion)]))
     _print_overview(result)
     if examples:
         _print_examples(result)
     console.console().print()
-    console.say(
-        "r: Pearson over outputs with its bootstrap interval; tau: Kendall's tau-b; sys r: Pearson over generators; "
-        "bias: mean of rater less people, in points of their scale; under: people put it high, the rater low; over: "
-        "the reverse",
-        dim=True,
-    )
+    console.say("Intervals: 95% bootstrap over sources; tau: Kendall's tau-b.", dim=True)
     console.warn(result.notes)
     console.say(f"Signature: {result.signature}", dim=True, wrap=False)
-
-
-def _row(row: dict[Any, Any]) -> list[str]:
-    from metal.auditing.paper_tables import number
-
-    low, high = (number(row[end]).replace("0.", ".", 1) for end in ("pearson_low", "pearson_high"))  # to save room
-    name = f"{row['rater'][:19]}…" if len(row["rater"]) > 20 else row["rater"]
-    shares = [row["underrated_share"], row["overrated_share"]]
-    return [
-        "1 against the rest" if row["kind"] == "ceiling" else name,
-        number(row["pearson"]),
-        "" if isnan(row["pearson_low"]) else f"[{low}, {high}]",
-        number(row["kendall"]),
-        number(row["system_pearson"]),
-        number(row["bias"]),
-        *("-" if isnan(share) else f"{share:.0%}" for share in shares),
-    ]
 
 
 def _print_overview(result: Crowd) -> None:
@@ -97,9 +74,10 @@ def _print_overview(result: Crowd) -> None:
     if len(wide.columns) < 2:
         return
     rows = [
-        [str(criterion), *row] for criterion, row in zip(wide.index, wide.fillna(UNDEFINED).to_numpy(), strict=True)
+        [result.titles[criterion], *row]
+        for criterion, row in zip(wide.index, wide.fillna(UNDEFINED).to_numpy(), strict=True)
     ]
-    console.table("Judge or crowd?", ["", *(str(language) or "all" for language in wide.columns)], rows)
+    console.table("Judge or crowd?", ["", *(spoken(str(language)) for language in wide.columns)], rows)
 
 
 def _print_examples(result: Crowd) -> None:
@@ -113,7 +91,7 @@ def _print_examples(result: Crowd) -> None:
             rows = drawn[(drawn["rater"] == rater) & (drawn["area"] == area)]
             if len(rows):
                 console.console().print()
-                console.say(f"{rater} {words} ({result.main})", bold=True)
+                console.say(f"{rater} {words} ({result.titles[result.main]})", bold=True)
             for row in rows.head(SHOWN).to_dict("records"):
                 console.say(f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}")
                 console.say(f"  source: {_excerpt(row['source_text'])}")
@@ -178,7 +156,7 @@ def _print_references(curve: ReferenceCurve) -> None:
             for k in (numbers or [0])
         ]
         outputs = rows["outputs"].max()
-        title = f"{language or 'all languages'} {criterion}: Pearson with {curve.reference}, {outputs:,} outputs"
+        title = f"{spoken(str(language))} {criterion}: Pearson with {curve.reference}, {outputs:,} outputs"
         console.table(title, columns, table)
         for name, _, steps in parts:
             if len(steps) > 1:

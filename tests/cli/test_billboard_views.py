@@ -54,11 +54,11 @@ def test_crowd_in_a_terminal(folder: Path) -> None:
     lines = done.stdout.splitlines()
     assert "\x1b" not in done.stdout
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
-    for language in ("all languages", "en", "sw"):
-        assert f"{language} quality: against the people (expert), " in done.stdout
-    assert "1 against the rest" in done.stdout
+    for language in ("all languages", "English", "Swahili"):
+        assert f"Against the people (expert): quality, {language}\n" in done.stdout
+    assert "one person against the others" in done.stdout
     overview = done.stdout.partition("Judge or crowd?")[2].splitlines()
-    assert overview[1].split() == ["all", "en", "sw"]
+    assert overview[1].split() == ["all", "languages", "English", "Swahili"]
     assert overview[3].split()[0] == "quality"
     assert len(overview[3].split()) == 4
     assert "No crowd" not in done.stdout
@@ -68,8 +68,8 @@ def test_crowd_in_a_terminal(folder: Path) -> None:
 
 def test_metrics_alone_have_no_bias(folder: Path) -> None:
     done = run(crowd, folder / "board", *FAST, "--raters", "m", "--languages", "en", "--figures", folder / "pictures")
-    row = next(line.split() for line in done.stdout.splitlines() if line.startswith("m "))
-    assert row[-3:] == ["-", "-", "-"]
+    *_, row = (line.split() for line in done.stdout.splitlines() if line.startswith("m "))
+    assert row == ["m", "–", "–", "–", "14"]
     assert "No crowd to compare with: m " in words(done.stdout)
     assert "Error" not in done.stderr
     ElementTree.fromstring((folder / "pictures/crowd_quality_en.svg").read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def test_references_in_a_terminal(folder: Path) -> None:
     done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,chrf", "--beside", "m")
     lines = done.stdout.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
-    assert "en quality: Pearson with the people (expert), 14 outputs" in done.stdout
+    assert "English quality: Pearson with the people (expert), 14 outputs" in done.stdout
     assert "rouge-1: " in done.stdout
     assert "from 1 to 3 references; never above m." in words(done.stdout)
     assert " seconds" in done.stdout

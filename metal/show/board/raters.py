@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metal.boards.crowd import CrowdSettings
-from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, printable, signed, within
-from metal.runs.board_run import KINDS, BoardRun
+from metal.data.text import (
+    UNDEFINED,
+    count,
+    figure,
+    interval,
+    known,
+    name,
+    p_value,
+    plural,
+    printable,
+    signed,
+    with_minus,
+    within,
+)
+from metal.runs.board_run import KINDS, OPTIONAL, BoardRun
 from metal.runs.columns import Row
 from metal.runs.run import spoken
 from metal.show.charts.dots import Dot, dots_chart
@@ -199,7 +213,7 @@ def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
         return ()
     (answer,) = run.records("crowd_answers", criterion=run.main, language=run.language)
     charts = tuple(chart for chart in [_crowd_chart(run)] if chart)
-    main = Section("", "Judge or crowd?", (printable(answer["sentence"]),), charts, (_raters_table(run),))
+    main = Section("", "Judge or crowd?", (with_minus(printable(answer["sentence"])),), charts, (_raters_table(run),))
     answers = _answers_table(run)
     further = Section("", "On every criterion and language", tables=(answers,))
     return (main, further) if len(answers.rows) > 1 else (main,)
@@ -207,15 +221,25 @@ def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
 
 def _raters_table(run: BoardRun) -> TableView:
     rows = run.records("crowd_raters", criterion=run.main, language=run.language)
-    rows.sort(key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0)))
+    title = f"Against the reference people: {run.where(run.main, run.language)}"
+    return against_people(title, rows, run, reasons(run, "crowd_raters", rows))
+
+
+def against_people(
+    title: str, rows: Sequence[Row], run: BoardRun | None = None, notes: Iterable[str] = ()
+) -> TableView:
+    """Raters of the table `crowd_raters`, those that agree best with the reference people first; one of these last."""
+    columns = [column for column in OPTIONAL["crowd_raters"] if column.shown]
+    shown = [
+        [Cell(ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"]))]
+        + [Cell(column.text(row), column.ends(row)) for column in columns[1:]]
+        for row in sorted(
+            rows, key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0))
+        )
+    ]
     explained = "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds."
-    return TableView.of_figures(
-        run,
-        "crowd_raters",
-        f"Against the reference people: {run.where(run.main, run.language)}",
-        rows,
-        cells={"rater": lambda row: ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"])},
-        notes=(explained, *reasons(run, "crowd_raters", rows)),
+    return TableView.of(
+        run, "crowd_raters", title, [column.title for column in columns], shown, notes=(explained, *notes)
     )
 
 

@@ -89,10 +89,14 @@ def _moved(run: ProbeRun, row: Row) -> float:
 def sections(run: ProbeRun) -> list[Section]:
     """How well changes are seen, every figure, doses."""
     rows = sorted(run.records("probes"), key=lambda row: row["says"] not in AGAINST)
-    shown = [TableView.of_figures(run, "probes", "All figures", rows, heads=3, most=MOST_ROWS)]
+    options: dict[str, Any] = {"heads": 3, "most": MOST_ROWS}
+    changed = {"condition": lambda row: Cell(name(row["what"]), row["kind"])}
+    shown = [TableView.of_figures(run, "probes", "All figures", rows, cells=changed, **options)]
     if len(run.tables["trends"]):
         title, trends = "Whether scores fall with the dose", run.records("trends")
-        shown.append(TableView.of_figures(run, "trends", title, trends, heads=3, most=MOST_ROWS))
+        titles = {row["probe"]: row["what"].rpartition(" (")[0] for row in rows if known(row["dose"])}
+        named = {"probe": lambda row: name(titles[row["probe"]])}
+        shown.append(TableView.of_figures(run, "trends", title, trends, cells=named, **options))
     return [
         Section("seen", "How well changes are seen", charts=tuple(seen_charts(run))),
         Section("figures", "All figures, and doses", tables=tuple(shown)),
