@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Languages, Names, Option, documented, names
 from metal.api.read import NOWHERE, Inputs, as_dataset, load
-from metal.data.files import read_toml
+from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,20 +124,20 @@ def side(run: Ratings | Data | Run, data: Data | None = None) -> Side:
     called = run.name if isinstance(run, Run) else str(getattr(run, "folder", run))
     if isinstance(run, Run | RatingsRun):
         about = run.manifest
-    elif isinstance(run, str | os.PathLike) and (Path(run) / "run.toml").is_file():
-        about = read_toml(Path(run) / "run.toml")
-    if not about:
+    elif isinstance(run, str | os.PathLike):
+        about = read_run_toml(Path(run))
+    if not about.get("command"):
         inputs = load(run)  # type: ignore[arg-type]
         name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
         return Side(inputs, inputs.dataset, judges_of(inputs.dataset, AuditSettings()), name, AuditSettings())
-    first = about["datasets"][0] if isinstance(about.get("datasets"), list) and about["datasets"] else {}
+    first: Mapping[str, Any] = next(iter(about["datasets"]), {})
     given = data if data is not None else _still_there(called, first)
     if about["command"] in COMMANDS:
         return judged(Path(called), given)
     if about["command"] != "audit":
         raise UsageError(f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or `metal.audit`")
     inputs = load(given, first.get("more", []))
-    asked = about.get("settings", {})
+    asked = about["settings"]
     settings = AuditSettings(**{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked})
     dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))
     if dataset.digest != first.get("digest"):
@@ -145,7 +145,7 @@ def side(run: Ratings | Data | Run, data: Data | None = None) -> Side:
             f"{called}: its ratings changed since it was made, so that what they were is gone; give the runs of "
             "`metal.judge` that are compared"
         )
-    judges = tuple(name for name in judges_of(dataset, AuditSettings()) if name in about.get("raters", []))
+    judges = tuple(name for name in judges_of(dataset, AuditSettings()) if name in about["raters"])
     return Side(inputs, dataset, judges, called, settings)
 
 

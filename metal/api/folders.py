@@ -61,12 +61,13 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
 
 def _read(path: Path, file: str) -> Folder:
     from metal.data.files import read_toml
+    from metal.data.run_toml import read_run_toml
 
     date = f"{datetime.fromtimestamp((path / file).stat().st_mtime):%Y-%m-%d}"
     kind = "dataset" if file == FILES[0] else "run"
     try:
-        about = read_toml(path / file)
-        kind = about.get("command", kind)
+        about = read_toml(path / file) if kind == "dataset" else read_run_toml(path)
+        kind = about.get("command") or kind
         return Folder(str(path), kind, date, *_size_and_answer(path, kind, about))
     except MetalError as error:
         return Folder(str(path), kind, date, answer=f"cannot be read: {error}")
@@ -89,8 +90,8 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
     raters = dict(Counter(rater.kind for rater in read_raters(path))) if (path / "raters.jsonl").is_file() else None
     if kind == "dataset":
         return about.get("languages"), raters, about.get("title", "")
-    settings = about.get("settings", {})
-    data: Mapping[str, Any] = next(iter(about.get("datasets", ())), {})
+    settings = about["settings"]
+    data: Mapping[str, Any] = next(iter(about["datasets"]), {})
     card = Path(data.get("path", "")) / FILES[0]
     languages = settings.get("languages") or (read_toml(card).get("languages") if card.is_file() else None)
     state = settings.get("state", {})

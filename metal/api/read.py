@@ -21,7 +21,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
-from metal.data.files import read_toml
+from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -390,9 +390,9 @@ def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
     from metal.data.dataset import with_ratings
 
     for run in runs:
-        about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
+        about = read_run_toml(run)
         added = [run]
-        if about.get("command") in ("audit", "billboard", "leaderboard") and isinstance(about.get("datasets"), list):
+        if about["command"] in ("audit", "billboard", "leaderboard") and about["datasets"]:
             added = [Path(path) for path in about["datasets"][0].get("more", [])]
         for folder in added:
             dataset = with_ratings(dataset, folder)

@@ -46,7 +46,9 @@ def _dataset() -> list[Words]:
     model = _ask("Model that writes the summaries", default="openai:gpt-4o-mini")
     data = str(Path("datasets") / _ask("Name of the dataset", default="mine"))
     sample = ["sample", "--source", source, "--languages", languages, "--out", data]
-    return [sample, ["generate", data, "--model", model], ["annotate", "export", data]]
+    if Path(source).exists():  # somebody's own texts are as many as they are; `sample` warns of too few
+        sample.append("--allow-fewer")
+    return [sample, ["generate", data, "--model", model], ["annotate", "export", data, "--to", "html"]]
 
 
 HAVE = {

@@ -36,6 +36,7 @@ from metal.data.dataset_lines import (
 from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
+from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -293,10 +294,9 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
     criteria = dict(dataset.criteria)
-    about = path / "run.toml"
     if lacking := set(more["criterion"].cat.categories) - criteria.keys():
-        own = read_toml(about).get("criteria", {}) if about.is_file() else {}
-        criteria |= {name: read_criterion(name, entry, about) for name, entry in own.items() if name in lacking}
+        own = read_run_toml(path)["criteria"].items()
+        criteria |= {name: read_criterion(name, entry, path / RUN_TOML) for name, entry in own if name in lacking}
         criteria |= {METRIC_SCORE.name: METRIC_SCORE} if METRIC_SCORE.name in lacking else {}
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.

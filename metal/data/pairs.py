@@ -13,6 +13,7 @@ from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, re
 from metal.data.files import read_toml
 from metal.data.ratings import CONFIDENCE, facts_in, join, tidy_facts
 from metal.data.records import FIRST, SECOND, SWAPPED, TIE, Criterion, Scale
+from metal.data.run_toml import read_run_toml
 from metal.data.text import first_few, plural
 from metal.errors import DataError
 
@@ -61,8 +62,7 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
 
 def made_pairs(run: Path) -> Path | None:
     """The folder of the pairs that a run of judges compared, where they were made of single outputs; else None."""
-    about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
-    folder = Path(str(about.get("settings", {}).get("dataset", "")))
+    folder = Path(read_run_toml(run)["settings"].get("dataset", ""))
     card = folder / "dataset.toml"
     return folder if card.is_file() and MADE in read_toml(card) else None
 

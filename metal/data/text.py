@@ -69,15 +69,16 @@ def slug(text: str) -> str:
 
 
 def known(value: Any) -> bool:
-    """Whether there is a figure."""
-    return value is not None and not (isinstance(value, float) and math.isnan(value))
+    """Whether there is a figure: neither None nor NaN, nor the NA of pandas, which compares to nothing."""
+    return type(value).__name__ not in ("NoneType", "NAType") and not (isinstance(value, float) and math.isnan(value))
 
 
 def figure(value: Any, form: str = ".2f") -> str:
     """A coefficient or share of one with two digits, or in another format; a dash where undefined.
 
-    >>> figure(-0.126), figure(-0.001), figure(None)
-    ('−0.13', '0.00', '–')
+    >>> import pandas
+    >>> figure(-0.126), figure(-0.001), figure(None), figure(pandas.NA)
+    ('−0.13', '0.00', '–', '–')
     """
     if not known(value):
         return UNDEFINED

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, TypeVar
 import tomli_w
 
 from metal.data.dataset import Dataset
-from metal.data.files import check_new, read_toml, write_new
+from metal.data.files import check_new, write_new
 from metal.data.progress import Progress, no_progress
+from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
@@ -210,9 +211,9 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
     """The settings of a run of this command. Raises UsageError when the folder holds none."""
     if not (out / "run.toml").is_file():
         raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with `out`")
-    about = read_toml(out / "run.toml")
-    settings: Mapping[str, Any] = about.get("settings", {})
-    if about.get("command") != command or "identities" not in settings:
+    about = read_run_toml(out)
+    settings: Mapping[str, Any] = about["settings"]
+    if about["command"] != command or "identities" not in settings:
         kind = {"judge": "LLM judges", "generate": "generation"}[command]
         raise UsageError(f"{out}: not a run of {kind}; give another `out`, or `force=True` to replace it")
     return settings

@@ -20,7 +20,6 @@ from metal.data.files import (
     check_outside,
     new_folder,
     one_writer,
-    read_toml,
     recover,
     whole_text,
     write_jsonl,
@@ -28,6 +27,7 @@ from metal.data.files import (
 from metal.data.ratings import FACTS, facts_in, tidy_facts
 from metal.data.ratings_files import find_ratings, write_facts
 from metal.data.records import METRIC_SCORE, Direction, Rater
+from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
 from metal.raters.metrics import dataset_scores as metric_scores
@@ -55,10 +55,10 @@ class RunFolder:
             self.scores = self._read()
 
     def _read(self) -> dict[str, Scores]:
-        about = read_toml(self.folder / "run.toml")
-        if about.get("command") != COMMAND:
+        about = read_run_toml(self.folder)
+        if about["command"] != COMMAND:
             raise UsageError(f"{self.folder}: not a run of metrics; give another `out`, or `force=True` to replace it")
-        first = str(about.get("settings", {}).get("dataset", ""))
+        first = str(about["settings"].get("dataset", ""))
         if first != _text(self.dataset_folder) and Path(first).resolve() != self.dataset_folder.resolve():
             raise UsageError(f"{self.folder} has scores of {first}; give another `out`, or `force=True` to replace it")
         raters, facts, _ = read_run(self.folder)

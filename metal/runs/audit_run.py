@@ -23,6 +23,7 @@ from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, read_parquet
 from metal.runs.run import CELL, EXCLUSIONS, Run
+from metal.stats.aggregate import ALL_RULES
 
 ROWS = 50_000  # outputs of a row group, each with its texts and ratings
 AGAIN = again("audit")
@@ -262,6 +263,8 @@ class AuditRun(Run):
         for table in ("judges", "verdicts"):
             self._check_names(folder, table, "judge", self.raters, "raters.jsonl")
         self._check_names(folder, "verdicts", "verdict", VERDICTS, "its place")
+        if (rule := self.settings.get("aggregate", ALL_RULES[0])) not in ALL_RULES:
+            raise DataError(folder / "run.toml", f"aggregate is {rule!r}", AGAIN)
         ratings = self.disagreement_table["ratings"].chunks
         for rater in {rater for part in ratings for rater in part.flatten().field("rater").unique().to_pylist()}:
             if rater not in self.raters:

@@ -71,11 +71,6 @@ class DesignRun(Run):
         """Rows as plain dictionaries; None for what is missing."""
         return records(self.rows(table, **where))
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What was asked for (metal.planning.cells)."""
-        return dict(self.manifest["settings"])
-
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:
         """(criterion, language) of each part of the study, in its order."""

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Dataset, read_run
-from metal.data.files import read_toml
 from metal.data.records import SWAPPED, SYNTHETIC, Output, Rater
+from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import first_few
-from metal.errors import UsageError
+from metal.errors import DataError, UsageError
 
 COMMANDS = ("judge", "score", "jury")
 
@@ -30,14 +30,14 @@ class RatingsRun:
     def open(cls, folder: Path) -> RatingsRun:
         """The run in a folder. Raises UsageError when it is none."""
         run = cls(folder)
-        if not (folder / "run.toml").is_file() or run.manifest.get("command") not in COMMANDS:
+        if run.manifest["command"] not in COMMANDS:
             raise UsageError(f"{folder}: not a run of judges or metrics (make one with `metal.judge` or `metal.score`)")
         return run
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
         """run.toml: all that is needed to repeat the run."""
-        return read_toml(self.folder / "run.toml")
+        return read_run_toml(self.folder)
 
     @cached_property
     def raters(self) -> Mapping[str, Rater]:
@@ -78,10 +78,11 @@ def texts_digest(dataset: Dataset) -> str:
 
 def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
     """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have changed since."""
-    if not (run / "run.toml").is_file():
-        return
-    settings = read_toml(run / "run.toml").get("settings", {})
-    synthetic = [name for name, about in settings.get("models", {}).items() if about.get("family") == SYNTHETIC]
+    settings = read_run_toml(run)["settings"]
+    models = settings.get("models", {})
+    if not isinstance(models, dict) or not all(isinstance(about, dict) for about in models.values()):
+        raise DataError(run / RUN_TOML, f"settings.models is {models!r}", "Restore the file, or make the run again")
+    synthetic = [name for name, about in models.items() if about.get("family") == SYNTHETIC]
     if synthetic:
         yield f"{run}: synthetic judges, whose answers METAL makes up: {first_few(synthetic)}"
     state = settings.get("state", {})

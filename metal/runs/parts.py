@@ -21,13 +21,14 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import criterion_record, rater_record
 from metal.data.escaping import csv_text
-from metal.data.files import read_toml, write_jsonl
+from metal.data.files import write_jsonl
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Manifest, Rater
+from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 
 LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")
-SHAPES = {"criteria": dict, "datasets": list, "settings": dict, "signature": str, "libraries": dict, "metal": str}
+NEEDED = ("criteria", "datasets", "settings", "signature", "libraries", "metal")
 
 
 def again(command: str) -> str:
@@ -104,14 +105,12 @@ def _json(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def command_of(folder: Path) -> str:
     """The command whose run the folder is; empty for no run."""
-    path = folder / "run.toml"
-    return str(read_toml(path).get("command", "")) if path.is_file() else ""
+    return str(read_run_toml(folder)["command"])
 
 
 def made_from(folder: Path, data: Path | Dataset) -> bool:
     """Whether the folder is a run on the dataset folder, or on a table with the same ratings."""
-    datasets = read_toml(folder / "run.toml").get("datasets")
-    about = datasets[0] if isinstance(datasets, list) and datasets else {}
+    about: Mapping[str, Any] = next(iter(read_run_toml(folder)["datasets"]), {})
     return bool(about.get("path") == str(data) if isinstance(data, Path) else about.get("data") == data.digest)
 
 
@@ -123,14 +122,14 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
         raise UsageError(f"{folder}: no such run folder (make one with `metal {command}`)")
     if not (folder / "run.toml").is_file():
         raise UsageError(f"{folder}: not a run folder, run.toml is missing (make one with `metal {command}`)")
-    about = read_toml(folder / "run.toml")
-    if about.get("command") != command:
-        whose = f"a run of `metal {about['command']}`" if "command" in about else "run.toml names no command"
+    about = read_run_toml(folder)
+    if about["command"] != command:
+        whose = f"a run of `metal {about['command']}`" if about["command"] else "run.toml names no command"
         makers = "`metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
         raise UsageError(f"{folder}: {whose}; a report is made from a run of {makers}")
-    for part, shape in SHAPES.items():
+    for part in NEEDED:
         may_lack = part == "criteria" and command == "generate"  # texts may be written before anything is asked of them
-        if not isinstance(about.get(part), shape) or not (about[part] or may_lack):
+        if not (about[part] or may_lack):
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))
     return about
 

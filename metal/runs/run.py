@@ -155,12 +155,14 @@ class Run:
     @property
     def settings(self) -> Mapping[str, Any]:
         """What was asked for, as a page shows it."""
-        return dict(self.manifest["settings"])
+        settings: Mapping[str, Any] = self.manifest["settings"]
+        return settings
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
         """What run.toml says of the dataset: identity, title, licence, ..."""
-        return dict(self.manifest["datasets"][0])
+        data: Mapping[str, Any] = self.manifest["datasets"][0]
+        return data
 
     def remarks(self) -> Iterator[VerdictLine]:
         """What the run says of judges that bears on verdicts of an audit (see metal.runs.remarks)."""

@@ -13,10 +13,10 @@ import pandas as pd
 
 from metal.data.dataset import Card, Dataset, load_dataset
 from metal.data.dataset_lines import read_raters
-from metal.data.files import read_toml
 from metal.data.formats import Draft, Format
 from metal.data.ratings import tidy_facts
 from metal.data.records import Rater
+from metal.data.run_toml import read_run_toml
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import NO_ANSWER
 from metal.errors import DataError, UsageError
@@ -34,8 +34,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     `base`, the dataset that was judged; else run.toml says where that is.
     """
     file = path / FILE if path.is_dir() else path
-    run = file.parent / "run.toml"
-    base = options.get("base") or _judged(run)
+    base = options.get("base") or _judged(file.parent)
     best: dict[str, dict[str, Any]] = {}
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):  # a crash may have cut the last one
         try:
@@ -69,7 +68,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     _check_read(tidy, np.array([r["kind"] == "verdict" for r in asked]), file)
     finished = (file.parent / "raters.jsonl").is_file()
     known_raters = {rater.rater: rater for rater in read_raters(file.parent)} if finished else {}
-    flip = () if finished or not run.is_file() else read_toml(run).get("settings", {}).get("flip", ())
+    flip = () if finished else read_run_toml(file.parent)["settings"].get("flip", ())
     raters = [
         known_raters.get(name) or Rater(name, "llm", name.partition("/")[0], {"flipped": list(flip)} if flip else {})
         for name in dict.fromkeys(tidy["rater"])
@@ -115,10 +114,9 @@ def _name(record: Mapping[str, Any]) -> str:
 
 def _judged(run: Path) -> Dataset:
     """The dataset that the run was over, where it still is."""
-    datasets = read_toml(run).get("datasets") if run.is_file() else None
-    place = Path(datasets[0]["path"]) if isinstance(datasets, list) and datasets else None
+    place = next((Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None)
     if place is None or not (place / "dataset.toml").is_file():
-        raise UsageError(f"{run.parent}: the dataset that was judged is not at {place or 'hand'}; give it as `into`")
+        raise UsageError(f"{run}: the dataset that was judged is not at {place or 'hand'}; give it as `into`")
     return load_dataset(place)
 
 

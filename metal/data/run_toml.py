@@ -1,0 +1,72 @@
+"""run.toml: what every run folder says of itself. It is read here only, so that whoever reads it finds every part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from metal.data.files import read_toml
+from metal.errors import DataError
+
+RUN_TOML = "run.toml"
+_TEXTS = [str]
+_NUMBERS = ("resamples", "permutations", "seed", "version", "margin", "keep", "width", "power", "people_floor")
+_PARTS: dict[str, Any] = {
+    "command": str,
+    "metal": str,
+    "signature": str,
+    "raters": _TEXTS,
+    "libraries": {},
+    "criteria": {},
+    "datasets": [{"path": str, "more": _TEXTS, "identity": str, "digest": str, "data": str, "name": str}],
+    "settings": {
+        "dataset": str,
+        "texts": str,
+        "aggregate": str,
+        "flip": _TEXTS,
+        "identities": {},
+        "state": {"not_asked": int, "ratings": int},
+        **dict.fromkeys(_NUMBERS, float),
+    },
+}
+_REMEDY = "Restore the file, or make the run again"
+
+
+class _Table(dict[str, Any]):
+    """A table of a run.toml. A key that is asked for and not there is a fault of the file."""
+
+    def __init__(self, content: dict[str, Any], path: Path, place: str) -> None:
+        super().__init__(content)
+        self._path, self._place = path, place
+
+    def __missing__(self, key: str) -> Any:
+        raise DataError(self._path, f"no {key!r} in {self._place}", _REMEDY)
+
+
+def read_run_toml(folder: Path) -> dict[str, Any]:
+    """run.toml of a folder. A part that it lacks is an empty text, list or table, as are all where there is no file.
+
+    Raises DataError for a part of another type, and later for a setting that is looked up and not there.
+    """
+    path = folder / RUN_TOML
+    content = read_toml(path) if path.is_file() else {}
+    _check(content, _PARTS, "", path)
+    empty = {part: type(shape)() if isinstance(shape, dict | list) else "" for part, shape in _PARTS.items()}
+    about: dict[str, Any] = empty | content
+    about["settings"] = _Table(about["settings"], path, "settings")
+    about["datasets"] = [_Table(dataset, path, "datasets") for dataset in about["datasets"]]
+    return about
+
+
+def _check(value: Any, shape: Any, place: str, path: Path) -> None:
+    """Raise DataError where a value has not its shape: a type, [of each], {key: of a key there may be}."""
+    kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)
+    if kind is not wanted and (kind, wanted) != (int, float):
+        raise DataError(path, f"{place} is {value!r}", _REMEDY)
+    inside: list[tuple[str, Any, Any]] = []
+    if wanted is list:
+        inside = [(f"[{row}]", part, shape[0]) for row, part in enumerate(value)]
+    elif wanted is dict:
+        inside = [(f".{key}", value[key], part) for key, part in shape.items() if key in value]
+    for key, part, its_shape in inside:
+        _check(part, its_shape, f"{place}{key}".lstrip("."), path)

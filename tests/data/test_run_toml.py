@@ -1,0 +1,39 @@
+"""run.toml: a part of another type is an error of one line, with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metal.data.run_toml import read_run_toml
+from metal.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("datasets = [5]", r"datasets\[0\] is 5"),
+        ("datasets = 5", "datasets is 5"),
+        ("datasets = [{path = 1}]", r"datasets\[0\]\.path is 1"),
+        ("command = []", r"command is \[\]"),
+        ("settings = 'x'", "settings is 'x'"),
+        ("settings.state.ratings = 'x'", r"settings\.state\.ratings is 'x'"),
+        ("settings.seed = true", r"settings\.seed is True"),
+    ],
+)
+def test_a_part_of_another_type_is_refused_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    with pytest.raises(DataError, match=rf"run\.toml: {problem}\. Restore"):
+        read_run_toml(tmp_path)
+
+
+def test_a_part_that_is_not_there_is_empty_and_a_setting_that_is_looked_up_is_missed(tmp_path: Path) -> None:
+    assert read_run_toml(tmp_path)["command"] == ""
+    (tmp_path / "run.toml").write_text("other = 1\nsettings.margin = 1\n[[datasets]]\npath = 'x'\n")
+    about = read_run_toml(tmp_path)
+    assert (about["criteria"], about["other"], about["settings"]["margin"]) == ({}, 1, 1)
+    with pytest.raises(DataError, match="no 'rounds' in settings"):
+        about["settings"]["rounds"]
+    with pytest.raises(DataError, match="no 'identity' in datasets"):
+        about["datasets"][0]["identity"]
