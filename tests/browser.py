@@ -81,6 +81,7 @@ class Visit:
         else:
             self.page = browser.new_context(accept_downloads=True, **options).new_page()
         self.context = self.page.context
+        self.context.set_default_timeout(120_000)
         self.page.set_viewport_size(viewport or {"width": 1280, "height": 720})
         self.page.emulate_media(media="null", color_scheme=color_scheme)
         self.said: list[str] = []

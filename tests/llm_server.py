@@ -15,6 +15,7 @@ import gzip
 import json
 import math
 import re
+import socket
 import threading
 import time
 from collections import Counter, deque
@@ -352,6 +353,7 @@ class HttpReply:
     content_type: str = "application/json"
     started: float = 0.0
     sent: int = 0  # the status, once the head is written
+    number: int = 0  # of the model request
     headers: dict[str, str] = field(default_factory=dict)  # further ones
 
     def head(self) -> bytes:
@@ -384,6 +386,8 @@ class LlmServer:
     def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False) -> None:
         self.port = port
         self.latency_ms = latency_ms
+        self.held_from = math.inf  # the number of the first request whose reply waits for `release`
+        self.held: list[_Connection] = []
         self.light = light  # totals only: no calls, counts, bodies or headers, so memory stays flat
         self.faults: Faults | None = None
         self.answer: Callable[[str, Json], str] | None = None
@@ -466,6 +470,25 @@ class LlmServer:
             await asyncio.sleep(0)
         listener.close()  # not before: asyncio forgets, unclosed, what it accepts for a listener that is closed
 
+    def release(self) -> None:
+        """Send the replies that were held back, and hold back no more."""
+        self.held_from = math.inf
+
+        def send() -> None:
+            held, self.held = self.held, []
+            for connection in held:
+                connection.send()
+
+        self.loop.call_soon_threadsafe(send)
+
+    def settle(self) -> None:
+        """Wait until all that was sent by now, be it by a process that was killed since, is read and has ended."""
+        with socket.create_connection(("127.0.0.1", self.port)) as last:  # read after what came before
+            last.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            last.recv(1)
+        while self.in_flight:
+            time.sleep(0.005)
+
     def begin(self) -> None:
         """Count a model request that has begun."""
         self._in_flight += 1
@@ -545,6 +568,7 @@ class LlmServer:
             reply = HttpReply(json.dumps(_with_probabilities(api, whole, body, text, prompt_hash)).encode())
         reply.digest, reply.model, reply.path, reply.started = f"{prompt_hash:016x}", model, path, started
         reply.delay += self.latency_ms / 1000
+        reply.number = number
         return reply
 
     def side_reply(self, request: SideRequest) -> HttpReply:
@@ -702,7 +726,9 @@ class _Connection(asyncio.Protocol):
         reply = self.reply
         if reply is None or self.transport.is_closing():
             return
-        if reply.fault in ("drop", "drop_mid_body"):
+        if reply.number >= self.server.held_from:
+            self.server.held.append(self)
+        elif reply.fault in ("drop", "drop_mid_body"):
             if reply.fault == "drop_mid_body":
                 self.transport.write(reply.head() + reply.payload[: len(reply.payload) // 2])
             self.finish(completed=False)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOWEST = 180.0  # seconds; a command that takes longer counts as hanging
+SLOWEST = 240.0  # seconds; a command that takes longer counts as hanging
 
 STARTER = """
 import atexit, gc, importlib, json, os, pkgutil, signal, sys, threading, warnings

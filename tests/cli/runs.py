@@ -59,7 +59,7 @@ def verdicts(run: Path) -> set[str]:
     return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
 
 
-def until(what: Callable[[], object], seconds: float = 180.0) -> None:
+def until(what: Callable[[], object], seconds: float = 240.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it never came"

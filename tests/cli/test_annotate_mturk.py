@@ -18,7 +18,7 @@ import pytest
 from metal.building.crowdsourcing import mturk, schedule
 from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
 from metal.data.dataset import load_dataset
-from tests.cli.forks import Metal, environment
+from tests.cli.forks import SLOWEST, Metal, environment
 from tests.cli.mturk_crowd import AWS, HIDDEN, KEY_ID, SAID, SECRET, Crowd
 
 # ---------------------------------------------------------------- there and back
@@ -407,7 +407,7 @@ def killed(crowd: Crowd, processes: Metal) -> Any:
     def run(fault: tuple[str, int], kind: str, *arguments: object) -> None:
         crowd.server.faults = {fault: kind}
         running = started.start(*arguments)
-        assert crowd.server.held.wait(60), running.files["err"].read_text()
+        assert crowd.server.held.wait(SLOWEST), running.files["err"].read_text()
         running.send(signal.SIGKILL)
         assert running.wait().code == -signal.SIGKILL
         crowd.server.released.set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -43,7 +42,7 @@ def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
 
 def killed(started: Started, run: Path, when: Callable[[int], bool], victim: Callable[[], int] | None = None) -> bool:
     """Kill a run, or a process of it, once it has so many verdicts; whether it was still at work."""
-    until(lambda: when(len(verdicts(run))) or started.over, 240)
+    until(lambda: when(len(verdicts(run))) or started.over)
     if started.over:
         return False
     if victim:
@@ -70,8 +69,7 @@ def test_the_same_ratings(metal: Metal, server: OpenAIBatchServer, tmp_path: Pat
             aim = goal + rng.randrange(200)
             kills += killed(started, run, lambda done, aim=aim: done >= aim)
             started.wait()
-            time.sleep(0.2)  # requests that were on their way
-            until(lambda: not server.in_flight)
+            server.settle()
         before = verdicts(run)
         started = metal.start("judge", "--resume", run, *how)
         if engine == "ray":

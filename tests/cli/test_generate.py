@@ -225,16 +225,17 @@ def test_outputs_that_people_brought_stay_as_they_are(metal: Metal, llm_server: 
 
 
 def test_killed_and_resumed(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
-    llm_server.latency_ms = 60
     run = tmp_path / "r"
     untouched = snapshot(mine)
     for number in (3, 8):
+        llm_server.held_from = llm_server.requests + number - len(records(run)) + 1  # it cannot end before the kill
         started = metal.start("generate", mine, "-m", MODEL, "--concurrency", "2", "--out", run)
         until(lambda number=number, started=started: len(records(run)) >= number or started.over)
         started.send(signal.SIGKILL)
         assert started.wait().code == -signal.SIGKILL
+        llm_server.settle()
         assert snapshot(mine) == untouched
-    until(lambda: not llm_server.in_flight)
+    llm_server.release()
     known = {record["key"] for record in records(run)}
     assert 8 <= len(known) < 2 * PASSAGES
     seen, lost = llm_server.requests, llm_server.requests - len(known)
@@ -254,16 +255,17 @@ def test_a_dataset_that_a_kill_left_aside_is_put_back(metal: Metal, llm_server: 
 
 
 def test_ctrl_c_keeps_what_has_come(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
-    llm_server.latency_ms = 60
+    llm_server.held_from = 5
     started = metal.start("generate", mine, "-m", MODEL, "--concurrency", "2", "--out", "r")
-    until(lambda: len(records(tmp_path / "r")) >= 4 or started.over)
+    until(lambda: (len(records(tmp_path / "r")) == 4 and llm_server.in_flight == 2) or started.over)
     started.send(signal.SIGINT)
+    until(lambda: "calls in flight" in started.files["err"].read_text() or started.over)
+    llm_server.release()
     done = started.wait()
     assert done.code == 130
     assert "Traceback" not in done.err
     assert "metal generate --resume r" in done.said
-    assert len(outputs(mine)) == len(records(tmp_path / "r")) == llm_server.requests < 2 * PASSAGES
-    llm_server.latency_ms = 0
+    assert len(outputs(mine)) == len(records(tmp_path / "r")) == llm_server.requests == 6
     metal("generate", "--resume", "r")
     assert llm_server.requests == len(outputs(mine)) == 2 * PASSAGES
 
@@ -608,11 +610,12 @@ def test_a_dataset_written_by_hand(metal: Metal, llm_server: LlmServer, mine: Pa
 
 def test_a_passage_that_goes_while_it_is_summarised(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
     """Somebody works on the dataset meanwhile: what is there at the end counts, and nothing of theirs is lost."""
-    llm_server.latency_ms = 100
+    llm_server.held_from = 1
     started = metal.start("generate", mine, "-m", MODEL, "-l", "en", "--concurrency", "1", "--out", "r")
     until(lambda: llm_server.requests or started.over)
     kept = [source for source in SOURCES if source.source != "en-0"]
     a_dataset(mine, kept, (Output("x", "en-1", "a person", "en", "A text."),), ("x",))
+    llm_server.release()
     done = started.wait()
     assert done.code == 0, done.err
     found = load_dataset(mine)

@@ -25,7 +25,7 @@ from metal.data.dataset_lines import read_raters
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from tests import DEMO
-from tests.cli.forks import Metal, Started, by_itself, environment
+from tests.cli.forks import SLOWEST, Metal, Started, by_itself, environment
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
@@ -166,8 +166,7 @@ def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path
         time.sleep(rng.uniform(0.0, 0.25))
         started.send(signal.SIGKILL)
         assert started.wait().code == -signal.SIGKILL
-        time.sleep(0.05)  # connections that the server has not accepted yet
-        until(lambda: not llm_server.connections)  # it has read all that was sent, and the end
+        llm_server.settle()
         asked = llm_server.calls[seen:]
         kills_under_way += bool(asked)
         assert not known & {call.digest for call in asked}, "asked again although its answer was on disk"
@@ -196,7 +195,7 @@ def test_new_judges_beside_a_released_one(reference: Path, metal: Metal, llm_ser
     """PARIKSHA imported, judged through faults and a kill, resumed, audited."""
     calls = 2 * 30 * 3 * 2  # of two models: outputs, criteria, prompts
     metal.env |= {"GOOGLE_GEMINI_BASE_URL": llm_server.url, "GEMINI_API_KEY": KEY}
-    llm_server.latency_ms = 30
+    llm_server.held_from = 200  # it cannot end before the kill
     llm_server.faults = random_faults(3, RATES, max_attempt=1, retry_after=0.1)
     metal("import", "pariksha", reference / "pariksha", "--out", "pariksha")
     run = tmp_path / "judges"
@@ -206,6 +205,7 @@ def test_new_judges_beside_a_released_one(reference: Path, metal: Metal, llm_ser
     started.send(signal.SIGKILL)
     assert started.wait().code == -signal.SIGKILL
     assert 40 <= len(records(run)) < calls
+    llm_server.release()
     done = metal("judge", "--resume", run, "--concurrency", "16")
     assert f"{calls} ratings" in done.said
     assert len(records(run)) == len({record["key"] for record in records(run)}) == calls
@@ -254,12 +254,13 @@ def test_a_damaged_journal_is_told(metal: Metal, llm_server: LlmServer, tmp_path
 
 
 def test_a_second_process_is_refused(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.latency_ms = 250
+    llm_server.held_from = 2
     command = ("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "1", *SMALL, "--out", "r")
     first = metal.start(*command)
     until(lambda: records(tmp_path / "r"))
     for other in (command, (*command, "--force"), ("judge", "--resume", "r")):
         assert "another `metal judge` is working on this run" in metal.refused(*other)
+    llm_server.release()
     assert first.wait().code == 0
     assert llm_server.requests == 16
     assert len(ratings(tmp_path / "r")) == 16
@@ -274,17 +275,19 @@ def under_way(metal: Metal, server: LlmServer, run: Path, *more: object) -> Star
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_finishes_calls_in_flight(number: int, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.latency_ms = 60
+    llm_server.held_from = 9
     run = tmp_path / "r"
     started = under_way(metal, llm_server, run)
+    until(lambda: llm_server.in_flight == 4 or started.over)
     started.send(number)
+    until(lambda: "calls in flight" in started.files["err"].read_text() or started.over)
+    llm_server.release()
     done = started.wait()
     assert done.code == 130
     assert "Traceback" not in done.err
     assert "calls in flight" in done.err
     assert f"metal judge --resume {run}" in done.said
-    assert len(records(run)) == llm_server.requests == len(ratings(run)) < 400
-    llm_server.latency_ms = 0
+    assert len(records(run)) == llm_server.requests == len(ratings(run)) == 12
     metal("judge", "--resume", run)
     assert llm_server.requests == len(ratings(run)) == 400
 
@@ -306,16 +309,17 @@ def test_a_terminal_that_closes_costs_no_answer(metal: Metal, llm_server: LlmSer
 
 
 def test_a_run_that_goes_on_keeps_its_concurrency(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.latency_ms = 20
+    llm_server.latency_ms = 5
     run = tmp_path / "r"
     metal("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "3", "--limit", "30", "--out", run)
-    llm_server.reset()
-    metal("judge", "--resume", run, "--limit", "30")
-    assert llm_server.max_in_flight == 3
-    metal("judge", "--resume", run, "--limit", "60", "--concurrency", "5")
-    assert llm_server.max_in_flight == 5
-    metal("judge", "--resume", run, "--limit", "60")
-    assert llm_server.max_in_flight == 5
+    for concurrency, more in ((3, ()), (5, ("--concurrency", "5")), (5, ())):
+        llm_server.reset()
+        llm_server.held_from = 1
+        started = metal.start("judge", "--resume", run, "--limit", "30", *more)
+        until(lambda most=concurrency, started=started: llm_server.in_flight >= most or started.over)
+        llm_server.release()
+        assert started.wait().code == 0
+        assert llm_server.max_in_flight == concurrency
 
 
 def test_a_second_ctrl_c_drops_calls_in_flight(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
@@ -758,7 +762,7 @@ def test_ctrl_c_is_an_answer(llm_server: LlmServer, tmp_path: Path) -> None:
             assert more, "it ended without a question"
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(SLOWEST) == 130
     assert llm_server.requests == 0
     assert not (tmp_path / "runs" / "demo-judges").exists()
 

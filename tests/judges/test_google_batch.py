@@ -45,7 +45,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GoogleBatchServer]:
 
 def model_of(name: str, server: GoogleBatchServer, **batch: Any) -> Model:
     own = {} if name == GEMINI else {"api_key_env": "VERTEX_TOKEN"}
-    model = with_settings(find_model(name, {}), timeout=5.0, base_url=server.url, **own)
+    model = with_settings(find_model(name, {}), base_url=server.url, **own)
     return replace(model, batch=BatchSettings(**({"bucket": "gs://ours/judging"} | batch)))
 
 

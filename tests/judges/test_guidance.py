@@ -108,14 +108,14 @@ def test_a_cancelled_call_gives_up_its_request_and_its_thread(llm_server: LlmSer
     llm_server.faults = always(Fault("hang"))
 
     async def cancel(client: Client) -> None:
-        call = asyncio.ensure_future(client.ask(replace(ask, timeout=60.0)))
+        call = asyncio.ensure_future(client.ask(replace(ask, timeout=600.0)))
         while not llm_server.in_flight:
             await asyncio.sleep(0.01)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         llm_server.faults = None
-        async with asyncio.timeout(30):  # there is one thread, which the first call would hold for a minute
+        async with asyncio.timeout(120):  # there is one thread, which the first call would hold for ten minutes
             await client.ask(replace(ask, message=Message("", "the next")))
 
     with_client(llm_server, cancel, concurrency=1)
@@ -125,13 +125,16 @@ def test_a_cancelled_call_gives_up_its_request_and_its_thread(llm_server: LlmSer
 
 
 def test_calls_in_flight_get_each_its_own_answer(llm_server: LlmServer) -> None:
-    llm_server.latency_ms = 30
+    llm_server.held_from = 1
     llm_server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": prompt})
 
     async def all_at_once(client: Client) -> list[Reply]:
-        return await asyncio.gather(
-            *(client.ask(replace(ask, message=Message("You judge.", f"text {n}"))) for n in range(64))
-        )
+        calls = [client.ask(replace(ask, message=Message("You judge.", f"text {n}"))) for n in range(64)]
+        replies = asyncio.gather(*calls)
+        while llm_server.in_flight < 2 and not replies.done():
+            await asyncio.sleep(0.01)
+        llm_server.release()
+        return await replies
 
     replies = with_client(llm_server, all_at_once)
     message = [json.loads(reply.text)["justification"] for reply in replies]

@@ -188,7 +188,7 @@ def test_a_sync_that_fails_is_told_and_counts_nothing(tmp_path: Path, monkeypatc
         monkeypatch.setattr(journal, "_to_disk", broken)
         opened = Journal(tmp_path / "j")
         opened.append(LINES[0], lambda: safe.append("first"))
-        await asyncio.wait([opened._syncing], timeout=10)
+        await asyncio.wait([opened._syncing], timeout=60)
         with pytest.raises(OSError, match="Input/output error") as raised:
             opened.append(LINES[1], lambda: safe.append("second"))
         assert (raised.value.errno, raised.value.filename) == (errno.EIO, str(tmp_path / "j"))

@@ -76,7 +76,7 @@ MODELS: dict[str, tuple[Callable[[LlmServer], str], str]] = {
 DIRECT = ["openai:gpt-4o", "anthropic:claude-one", "gemini:gemini-2.5-pro", "guidance:openai:gpt-4o"]
 STRUCTURED = [name for name in MODELS if not name.startswith("vertex-endpoint")]
 ask = ModelRequest(
-    Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
+    Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 60.0
 )
 
 
@@ -207,14 +207,14 @@ def test_what_is_no_reply_is_kept(llm_server: LlmServer) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_reply_that_never_comes_is_a_timeout(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("hang"))
-    quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
+    quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.2)
     assert failed(name, llm_server, quick).kind == calls.TIMEOUT
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_a_body_that_trickles_is_a_timeout_too(name: str, llm_server: LlmServer) -> None:
-    llm_server.faults = always(Fault("slow_body", seconds=20.0))
-    quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
+    llm_server.faults = always(Fault("slow_body", seconds=600.0))
+    quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.2)
     assert failed(name, llm_server, quick).kind == calls.TIMEOUT
 
 
@@ -258,7 +258,7 @@ def test_a_filtered_prompt(name: str, llm_server: LlmServer) -> None:
 @pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens", "top_p"])
 def test_a_parameter_that_is_rejected_is_named(name: str, code: str, parameter: str, llm_server: LlmServer) -> None:
     llm_server.faults = rejects_parameters(parameter, code=code)
-    full = ModelRequest(ask.message, ask.schema, FULL, "json_schema", 5.0)
+    full = ModelRequest(ask.message, ask.schema, FULL, "json_schema", 60.0)
     if name.startswith("langchain") and parameter == "max_tokens":
         return  # langchain-openai sends max_completion_tokens
     result = failed(name, llm_server, full)

@@ -175,7 +175,7 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
     async def ask() -> calls.Reply:
         client = open_client(model)
         try:
-            return await client.ask(ModelRequest(message, answer_schema(criterion.scale), {}, "none", 5.0))
+            return await client.ask(ModelRequest(message, answer_schema(criterion.scale), {}, "none", 60.0))
         finally:
             await client.close()
 
