@@ -233,7 +233,7 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
         "cli.main()"
     )
     environment = os.environ | ENVIRONMENT | {"TMPDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=240)
     assert done.returncode == 70
     assert done.stderr.count("\n") == 1
     assert "boom" in done.stderr
@@ -246,7 +246,7 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
 def test_a_closed_pipe_is_no_error_and_no_gate_that_says_no(words: str, runs: Path) -> None:
     typed = f"{sys.executable} -c 'from metal.cli import main; main()' {words} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=60
+        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=240
     )
     assert (done.stdout, done.stderr) == ("141\n", "")
 
@@ -266,7 +266,7 @@ def test_a_closed_pipe_is_no_error_and_no_gate_that_says_no(words: str, runs: Pa
 def test_output_that_cannot_be_written_is_no_defect(words: str, code: int, error: str, runs: Path) -> None:
     typed = f"cd {runs}; {sys.executable} -c 'from metal.cli import main; main()' {words}; exit $?"
     done = subprocess.run(
-        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=60
+        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=240
     )
     assert (done.returncode, done.stderr) == (code, error)
 

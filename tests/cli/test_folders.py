@@ -93,5 +93,5 @@ def test_completion_works_in_bash(tmp_path: Path) -> None:
         COMP_WORDS=(metal audit --kee); COMP_CWORD=2; COMPREPLY=(); _metal_completion metal; echo "${COMPREPLY[@]}"
     """
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout.splitlines() == ["complete -o nosort -F _metal_completion metal", "export", "--keep"]

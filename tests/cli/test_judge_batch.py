@@ -132,9 +132,9 @@ def test_interrupted(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) ->
 
 
 def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.rate = 10.0
+    server.service.rate = 0.01
     assert "no open batches" not in metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
-    until(lambda: sum(job.answered for job in server.service.jobs) > 4)
+    server.service.ahead += 500.0
     said = metal("judge", "cancel", "r").said
     answered = sum(job.answered for job in server.service.jobs)
     assert f"{79 - answered} calls not made. Go on with: metal judge --resume r" in said

@@ -30,9 +30,9 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def run(program: Callable[[str], Path]) -> Run:
-    """run(code, texts=("a",), seconds=20): the scores that the code's function `score` gives to texts."""
+    """run(code, texts=("a",), seconds=120): the scores that the code's function `score` gives to texts."""
 
-    def score(code: str, texts: tuple[str, ...] = ("a",), seconds: float = 20, memory_mb: int = 4096) -> list[Scored]:
+    def score(code: str, texts: tuple[str, ...] = ("a",), seconds: float = 120, memory_mb: int = 4096) -> list[Scored]:
         metric = isolated_metric(program(code), limits=Limits(seconds, memory_mb))
         return scored(metric, [Item(text) for text in texts])
 

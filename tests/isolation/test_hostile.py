@@ -222,7 +222,7 @@ def test_files_are_limited(run: Run) -> None:
         ),
         (
             "threading.stack_size(65536)\n"
-            "    for n in range(2000): threading.Thread(target=time.sleep, args=(9,)).start()",
+            "    for n in range(2000): threading.Thread(target=time.sleep, args=(100,)).start()",
             "began more than 512 threads",
         ),
     ],
@@ -230,7 +230,7 @@ def test_files_are_limited(run: Run) -> None:
 )
 def test_disk_and_threads_are_limited(code: str, said: str, run: Run) -> None:
     with pytest.raises(UsageError, match=f"it {said}"):
-        run(f"import os, threading, time\ndef score(output):\n    {code}\n    time.sleep(5)")
+        run(f"import os, threading, time\ndef score(output):\n    {code}\n    time.sleep(100)")
 
 
 IGNORED = "[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (9, 19)]"

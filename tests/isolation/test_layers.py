@@ -36,7 +36,7 @@ try:
 except OSError as error:
     print(type(error).__name__)
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
     return result.stdout.strip() or result.stderr
 
 
@@ -148,7 +148,7 @@ def score(output):
 """
     path.write_text(code, encoding="utf-8")
     asked = ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb", "NoNewPrivs", "Seccomp")
-    result = scored(isolated_metric(path, limits=Limits(30)), [Item(name) for name in asked])
+    result = scored(isolated_metric(path, limits=Limits(120)), [Item(name) for name in asked])
     capabilities = dict(zip(asked, (item.reason for item in result), strict=True))
     assert (capabilities.pop("NoNewPrivs"), capabilities.pop("Seccomp")) == ("1", "2")
     if os.geteuid() != 0:
@@ -168,7 +168,7 @@ from metal.raters.isolation import Limits
 print(*confine(Limits(), Path.cwd(), [], os.getppid()), sep="\\n")
 open(os.devnull).close()
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     message = result.stdout.splitlines()
     assert message[0].startswith("network: open")
     assert message[1].startswith("files: it reads and writes whatever its user may")

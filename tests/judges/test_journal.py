@@ -147,7 +147,7 @@ def test_one_process_a_run(tmp_path: Path) -> None:
             pass
         code = "import sys, pathlib; from metal.raters.judges.journal import lock_run\n"
         code += "with lock_run(pathlib.Path(sys.argv[1])): pass"
-        other = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
+        other = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=240)
         assert "UsageError" in other.stderr
     with lock_run(tmp_path):
         pass
@@ -188,7 +188,7 @@ def test_a_sync_that_fails_is_told_and_counts_nothing(tmp_path: Path, monkeypatc
         monkeypatch.setattr(journal, "_to_disk", broken)
         opened = Journal(tmp_path / "j")
         opened.append(LINES[0], lambda: safe.append("first"))
-        await asyncio.wait([opened._syncing], timeout=60)
+        await asyncio.wait([opened._syncing], timeout=240)
         with pytest.raises(OSError, match="Input/output error") as raised:
             opened.append(LINES[1], lambda: safe.append("second"))
         assert (raised.value.errno, raised.value.filename) == (errno.EIO, str(tmp_path / "j"))

@@ -135,12 +135,12 @@ def test_stages_and_counts(server: OpenAIBatchServer, tmp_path: Path) -> None:
     async def does(client: BatchClient) -> list[Status]:
         batch = await submitted(client, tmp_path, asks(4))
         seen = [await client.status(batch)]
-        for seconds in (10.0, 2.0, 4.0):
+        for seconds in (10_000.0, 2_000.0, 4_000.0):
             server.service.ahead += seconds
             seen.append(await client.status(batch))
         return seen
 
-    server.service.behaviour = in_turn(Behaviour(wait=10.5, rate=1.0))
+    server.service.behaviour = in_turn(Behaviour(wait=10_500.0, rate=0.001))
     seen = with_client(OPENAI, server.openai_url, does)
     assert [item.stage for item in seen] == ["validating", "validating", "in_progress", "completed"]
     assert [item.ended for item in seen] == [False, False, False, True]
@@ -346,15 +346,15 @@ def test_a_list_that_never_ends(server: OpenAIBatchServer, monkeypatch: pytest.M
 
 
 def test_cancelled_batches_keep_what_was_answered(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(rate=1.0, cancelling=5.0))
+    server.service.behaviour = in_turn(Behaviour(rate=0.001, cancelling=5_000.0))
 
     async def does(client: BatchClient) -> list[Any]:
         batch = await submitted(client, tmp_path, asks(4))
-        server.service.ahead += 2.5
+        server.service.ahead += 2_500.0
         await client.cancel(batch)
         await cancel_batch(client, batch)  # it is stopping already
         stage = (await client.status(batch)).stage
-        server.service.ahead += 60.0
+        server.service.ahead += 60_000.0
         _, outcome = await results(client, batch, tmp_path)
         await cancel_batch(client, batch)  # it has ended
         return [stage, [key for key, _ in outcome], (await client.status(batch)).stage]
