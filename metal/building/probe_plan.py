@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metal.building.describe import quality_of
-from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Probe
+from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Others, Probe
 from metal.data.dataset import Dataset, assemble
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.ratings import FACTS, tidy_facts
@@ -21,6 +21,7 @@ from metal.data.text import first_few, listed, plural, slug
 from metal.errors import UsageError, check_known
 
 EXTRA = "probes"  # the table of dataset.toml that says what was changed, and what must come of it
+FOREIGN = 10  # texts in other languages that a probe may use, of each output
 MADE = ("language", "condition", "kind", "made", "skipped", "why")
 
 
@@ -118,8 +119,8 @@ def _changed(
     """The changed outputs of each original, in the order of the probes, and how many there are."""
     changed: list[Output] = []
     counts: dict[tuple[str, str, str], Counter[str]] = {}
-    for output in followed(originals, progress, len(originals)):
-        others, foreign = _beside(dataset, output, originals)
+    beside = followed(_beside(dataset, originals), progress, len(originals))
+    for output, (others, foreign) in zip(originals, beside, strict=True):
         for probe in probes:
             for condition, dose in probe.conditions.items():
                 rng = np.random.default_rng([seed, *(zlib.crc32(text.encode()) for text in (output.output, condition))])
@@ -145,19 +146,32 @@ def _changed(
     return changed, pd.DataFrame(rows, columns=list(MADE))
 
 
-def _beside(dataset: Dataset, output: Output, originals: Sequence[Output]) -> tuple[list[str], list[str]]:
-    """Texts of other contents in its language, and texts in other languages, the same content first."""
-
-    def content(other: Output) -> str:
-        return dataset.sources[other.source].content or other.source
-
-    own = [other for other in originals if other.language == output.language and content(other) != content(output)]
-    foreign = [other for other in originals if other.language != output.language]
-    # of other contents, another one for each output
-    foreign.sort(
-        key=lambda other: (content(other) != content(output), zlib.crc32(f"{output.output} {other.output}".encode()))
-    )
-    return [other.text for other in own], [other.text for other in foreign]
+def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Others, list[str]]]:
+    """For each, texts of other contents in its language, and some in other languages, the same content first."""
+    contents = [dataset.sources[output.source].content or output.source for output in originals]
+    of_content = np.unique(contents, return_inverse=True)[1]
+    of_language = np.unique([output.language for output in originals], return_inverse=True)[1]
+    texts: dict[str, list[str]] = {}
+    places: dict[tuple[str, str], list[int]] = {}
+    for output, content in zip(originals, contents, strict=True):
+        own = texts.setdefault(output.language, [])
+        places.setdefault((output.language, content), []).append(len(own))
+        own.append(output.text)
+    every = {language: Others(own) for language, own in texts.items()}
+    names = [output.output.encode() for output in originals]
+    sums = np.array([zlib.crc32(name) for name in names])
+    sizes, size = np.unique([len(name) for name in names], return_inverse=True)
+    for place, (output, content) in enumerate(zip(originals, contents, strict=True)):
+        # Of other contents another one for each output: the least checksum of both names, joined by a blank. Checksums
+        # are linear: what the first name adds to that of the second depends on the second's length only.
+        start = zlib.crc32(names[place] + b" ")
+        order = sums ^ np.array([zlib.crc32(bytes(n), start) ^ zlib.crc32(bytes(n)) for n in sizes.tolist()])[size]
+        order += (of_content != of_content[place]).astype(np.int64) << 32
+        foreign = np.flatnonzero(of_language != of_language[place])
+        nearest = foreign[np.argpartition(order[foreign], FOREIGN)[:FOREIGN] if len(foreign) > FOREIGN else slice(None)]
+        nearest = nearest[np.argsort(order[nearest], kind="stable")]
+        others = replace(every[output.language], left_out=frozenset(places[output.language, content]))
+        yield others, [originals[other].text for other in nearest.tolist()]
 
 
 def _declared(

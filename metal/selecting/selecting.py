@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ from metal.auditing.cells import AuditCell, cells, repeats_of
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.progress import Progress
-from metal.data.ratings import CONFIDENCE
+from metal.data.ratings import CONFIDENCE, UNANSWERED, code_matrix
+from metal.data.records import Criterion
 from metal.errors import UsageError, check_known
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.calibration import calibration
@@ -76,10 +77,14 @@ def selected(
     made: dict[str, list[dict[str, Any]]] = {"selection": [], "calibration": [], "curve": []}
     every = [cell for cell in cells(dataset, settings) if cell.people and cell.judges]
     delta = chosen.delta / max(len({cell.language for cell in every}), 1)
+    everywhere: dict[str, Everywhere] = {}
     for done, cell in enumerate(every):
         progress(done, len(every))
         judges = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"] or list(cell.judges)
-        sure = {judge: confidence_of(dataset, cell, judge, chosen) for judge in judges}
+        if cell.criterion.name not in everywhere:
+            everywhere = {cell.criterion.name: Everywhere.of(dataset, cell.criterion)}  # cells come by criterion
+        answers = everywhere[cell.criterion.name]
+        sure = {judge: confidence_of(dataset, cell, judge, chosen, answers) for judge in judges}
         for judge in judges:
             row, curve = _calibration_row(cell, judge, sure[judge], chosen.bootstrap)
             made["calibration"].append(row)
@@ -100,7 +105,7 @@ def selected(
     return {name: pd.DataFrame(rows, columns=list(columns[name])) for name, rows in made.items()}
 
 
-def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings) -> Sure:
+def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings, answers: Everywhere) -> Sure:
     """How sure the judge is of each answer in the cell: from the first way that it has.
 
     The share of raters that gave the judge's answer, itself among them, where at least one other answered: asked again,
@@ -116,11 +121,11 @@ def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectS
     both = np.array([name in chosen.orders for name in cell.matrix.outputs]) & (codes >= 0)
     ways: dict[str, Callable[[], Numbers]] = {
         "rating": lambda: _stored(dataset, cell, judge),
-        "repeats": lambda: _share(codes, _codes_of(dataset, cell, repeats_of(dataset, judge))),
+        "repeats": lambda: _share(codes, answers.by(repeats_of(dataset, judge), cell)),
         "orders": lambda: np.where(both, np.where(codes == cell.criterion.scale.tie, 0.5, 1.0), np.nan),
-        "prompts": lambda: _share(codes, _codes_of(dataset, cell, prompts)),
-        "languages": lambda: _share(codes, _elsewhere(dataset, cell, judge)),
-        "jury": lambda: _share(codes, _codes_of(dataset, cell, others)),
+        "prompts": lambda: _share(codes, answers.by(prompts, cell)),
+        "languages": lambda: _share(codes, answers.elsewhere(judge, cell)),
+        "jury": lambda: _share(codes, answers.by(others, cell)),
     }
     for way in chosen.ways:
         confidence = ways[way]()
@@ -138,36 +143,46 @@ def _stored(dataset: Dataset, cell: AuditCell, judge: str) -> Numbers:
     return np.where(cell.by_judge(judge) >= 0, values[np.maximum(places, 0)], np.nan)
 
 
-def _given(dataset: Dataset, cell: AuditCell, rater: str) -> pd.DataFrame:
-    """The rater's answers on the cell's criterion, in all languages, with their `code`."""
-    table = dataset.ratings
-    rows = table[(table["rater"] == rater) & (table["criterion"] == cell.criterion.name) & table["score"].notna()]
-    return rows.assign(code=rows["score"].map({value: code for code, value in enumerate(cell.values.tolist())}))
+@dataclass(frozen=True)
+class Everywhere:
+    """All raters' answers on a criterion, in all languages. codes: (outputs, raters) classes, negative without one.
+    places: the row of each output. content: (outputs,) codes of what is rated: equal for the same content by the same
+    generator. languages: (outputs,) codes.
+    """
 
+    codes: Codes
+    raters: Mapping[str, int]
+    places: pd.Index
+    content: Codes
+    languages: Codes
 
-def _codes_of(dataset: Dataset, cell: AuditCell, raters: Sequence[str]) -> Codes:
-    """(items, raters) the answers of raters, judges asked again among them, to the cell's outputs; -1 without one."""
-    codes = np.full((len(cell.matrix.outputs), len(raters)), -1)
-    for column, rater in enumerate(raters):
-        rows = _given(dataset, cell, rater)
-        by_output = dict(zip(rows["output"], rows["code"], strict=True))
-        codes[:, column] = [by_output.get(name, -1) for name in cell.matrix.outputs]
-    return codes
+    @classmethod
+    def of(cls, dataset: Dataset, criterion: Criterion) -> Self:
+        """Every answer of the dataset on the criterion."""
+        table = dataset.ratings
+        matrix = code_matrix(table[(table["criterion"] == criterion.name).to_numpy()], criterion)
+        outputs = [dataset.outputs[name] for name in matrix.outputs]
+        rated = [(dataset.sources[output.source].content or output.source, output.generator) for output in outputs]
+        return cls(
+            matrix.codes,
+            {name: place for place, name in enumerate(matrix.raters)},
+            pd.Index(matrix.outputs),
+            pd.factorize(pd.Index(rated, tupleize_cols=False))[0],
+            pd.factorize(np.array([output.language for output in outputs]))[0],
+        )
 
+    def by(self, raters: Sequence[str], cell: AuditCell) -> Codes:
+        """(items, raters) the answers of those of the raters that gave any, to the cell's outputs."""
+        columns = [self.raters[name] for name in raters if name in self.raters]
+        return np.asarray(self.codes[self.places.get_indexer(cell.matrix.outputs)][:, columns])
 
-def _elsewhere(dataset: Dataset, cell: AuditCell, judge: str) -> Codes:
-    """(items, languages) the judge's answers to the same content by the same generator in other languages."""
-    rows = _given(dataset, cell, judge)
-    rows = rows[rows["language"] != cell.language]
-    keys = {
-        name: (dataset.sources[output.source].content or output.source, output.generator)
-        for name, output in dataset.outputs.items()
-    }
-    columns = zip(rows["output"], rows["language"], rows["code"], strict=True)
-    given = {(*keys[output], language): code for output, language, code in columns}
-    languages = sorted(set(rows["language"]))
-    codes = [[given.get((*keys[name], language), -1) for language in languages] for name in cell.matrix.outputs]
-    return np.array(codes, dtype=np.int64).reshape(len(codes), len(languages))
+    def elsewhere(self, judge: str, cell: AuditCell) -> Codes:
+        """(items, languages) the judge's answers to the same content by the same generator in other languages."""
+        rows = self.places.get_indexer(cell.matrix.outputs)
+        codes = self.codes[:, self.raters[judge]]
+        given = np.full((self.content.max() + 1, self.languages.max() + 1), UNANSWERED)
+        given[self.content[codes >= 0], self.languages[codes >= 0]] = codes[codes >= 0]
+        return np.delete(given[self.content[rows]], self.languages[rows[:1]], axis=1)
 
 
 def _share(codes: Codes, others: Codes) -> Numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+import zlib
 from collections import Counter
 
 import numpy as np
@@ -13,7 +14,7 @@ import regex
 import metal
 from metal.building.probe_plan import plan_probes
 from metal.building.probes import load_probes, scripts
-from metal.building.probes.contract import KINDS, Material, NotApplicable, Probe
+from metal.building.probes.contract import KINDS, Material, NotApplicable, Others, Probe
 from metal.errors import UnknownName, UsageError
 
 # A sentence or two in each script, whose words are drawn from.
@@ -49,7 +50,7 @@ def texts_in(language: str, rng: np.random.Generator) -> list[str]:
 
 
 def material(text: str, language: str, rng: np.random.Generator) -> Material:
-    return Material(text, language, text, [TEXTS.get(language, "")[::2] + " Nairobi"], ["The ferry runs."], rng)
+    return Material(text, language, text, Others([TEXTS.get(language, "")[::2] + " Nairobi"]), ["The ferry runs."], rng)
 
 
 def letters_scripts(text: str) -> set[str]:
@@ -144,7 +145,7 @@ def test_changes_by_hand() -> None:
         with pytest.raises(NotApplicable, match=why):
             change(name, text, language)
     for seed in range(20):  # a name and a figure are words, which stay apart; letters stay in their script
-        mixed = Material("他在Getty工作，11月2日到Paris。" * 3, "zh", "", [], [], np.random.default_rng(seed))
+        mixed = Material("他在Getty工作，11月2日到Paris。" * 3, "zh", "", Others([]), [], np.random.default_rng(seed))
         for name in ("words-deleted", "words-shuffled"):
             pieces = regex.findall(r"[A-Za-z0-9]+", PROBES[name].change(mixed, 0.2))
             assert set(pieces) <= {"Getty", "Paris", "11", "2"}
@@ -155,7 +156,7 @@ def test_changes_by_hand() -> None:
     with pytest.raises(NotApplicable, match="too few words for 10%"):
         PROBES["words-deleted"].change(material("a b c", "en", rng), 0.1)
     text = "The minister met Wanjiru in Mombasa."
-    swapped = PROBES["name-swapped"].change(Material(text, "en", text, ["He saw Akinyi there."], [], rng), 1.0)
+    swapped = PROBES["name-swapped"].change(Material(text, "en", text, Others(["He saw Akinyi there."]), [], rng), 1.0)
     assert swapped in (text.replace("Wanjiru", "Akinyi"), text.replace("Mombasa", "Akinyi"))
 
 
@@ -190,6 +191,42 @@ def test_a_dataset_of_probes() -> None:
     counts = planned.made.set_index(["language", "condition"])
     assert counts.loc[("hi", "name swapped"), "made"] == 0
     assert "no capitals" in counts.loc[("hi", "name swapped"), "why"]
+
+
+def test_what_a_probe_may_use_beside_its_text() -> None:
+    """As worked out the long way: every other text compared, checksums of both names together."""
+    seen: dict[str, Material] = {}
+
+    def change(material: Material, dose: float) -> str:
+        seen[material.text] = material
+        return f"{material.text}!"
+
+    data = world()
+    plan_probes(data, [Probe("noted", "certain", "noted", change)], per_language=12)
+    contents = {output.text: data.sources[output.source].content or output.source for output in data.outputs.values()}
+    for own in data.outputs.values():
+        beside = [other for other in data.outputs.values() if other is not own]
+        others = {other.text for other in beside if other.language == own.language}
+        assert set(seen[own.text].others) == others
+        assert len(others) == 11
+        foreign = [other for other in beside if other.language != own.language]
+        foreign.sort(
+            key=lambda other: (
+                contents[other.text] != contents[own.text],
+                zlib.crc32(f"{own.output} {other.output}".encode()),
+            )
+        )
+        assert [*seen[own.text].foreign] == [other.text for other in foreign[:10]]
+
+
+def test_a_name_of_another_text_of_the_same_content_is_no_name_to_take() -> None:
+    texts = ["He saw Akinyi there.", "We met Akinyi and Otieno.", "They met Kamau.", "She met Kamau."]
+    swap, rng = PROBES["name-swapped"], np.random.default_rng(0)
+    others = Others(texts, left_out={0})  # what is left has Otieno and Akinyi once, Kamau twice
+    made = {swap.change(Material(texts[2], "en", texts[2], Others(texts, {2, 3}), [], rng), 1.0) for _ in range(20)}
+    assert made == {"They met Otieno."}  # Akinyi is in two others
+    made = {swap.change(Material("I saw Juma.", "en", "Juma", others, [], rng), 1.0) for _ in range(20)}
+    assert made == {"I saw Otieno.", "I saw Akinyi."}
 
 
 def test_what_cannot_be_planned_is_said() -> None:

@@ -13,7 +13,7 @@ import metal
 from metal.auditing.cells import cells
 from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
-from metal.selecting.selecting import SelectSettings, confidence_of
+from metal.selecting.selecting import Everywhere, SelectSettings, confidence_of
 from metal.show.select.page import answer
 from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_saved
@@ -93,7 +93,7 @@ def confidence(data: metal.Dataset, way: str, language: str = "en", orders: Any 
     settings = AuditSettings(criteria=("overall",), languages=(language,), resamples=100)
     chosen = SelectSettings(0.1, 0.1, (way,), (), {}, orders, SourceBootstrap(100))
     [cell] = cells(data, settings)
-    sure = confidence_of(data, cell, judge, chosen)
+    sure = confidence_of(data, cell, judge, chosen, Everywhere.of(data, cell.criterion))
     assert sure.way == ("" if np.isnan(sure.confidence).all() else way)
     return sure.confidence.tolist()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 
 import regex
 
@@ -71,9 +73,15 @@ def _name_swapped(material: Material, dose: float) -> str:
     """
     if scripts.script_of(material.language) not in scripts.CASED:
         raise NotApplicable("no capitals to tell names by")
-    elsewhere = [set(_INSIDE.findall(text)) for text in material.others]
-    own = _names(material.text, material.source, elsewhere)
-    others = [name for text in material.others for name in _names(text, text, elsewhere, 1)]
+    every = material.others
+    if "names" not in every.shared:
+        words = [set(_INSIDE.findall(text)) for text in every.texts]
+        named = [(place, name) for place, text in enumerate(every.texts) for name in _names(text, text)]
+        every.shared["names"] = words, named, Counter(chain.from_iterable(words))
+    words, named, everywhere = every.shared["names"]
+    here = Counter(chain.from_iterable(words[place] for place in every.left_out))
+    own = [name for name in _names(material.text, material.source) if everywhere[name] == here[name]]
+    others = [name for place, name in named if everywhere[name] - here[name] < 2 and place not in every.left_out]
     others = [name for name in others if name not in material.text]
     if not own or not others:
         raise NotApplicable("no name")
@@ -82,11 +90,10 @@ def _name_swapped(material: Material, dose: float) -> str:
     return str(regex.sub(alone, lambda _: other, material.text))
 
 
-def _names(text: str, source: str, elsewhere: list[set[str]], most: int = 0) -> list[str]:
-    """Words inside a sentence that the source has and at most `most` of the other texts, in their order."""
+def _names(text: str, source: str) -> list[str]:
+    """Capitalised words inside a sentence that the source has, each once."""
     inside = [word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]]
-    usable = [word for word in dict.fromkeys(inside) if _CASED.match(word) and (not source or word in source)]
-    return [word for word in usable if sum(word in words for words in elsewhere) <= most]
+    return [word for word in dict.fromkeys(inside) if _CASED.match(word) and (not source or word in source)]
 
 
 def _other_script(material: Material, dose: float) -> str:

@@ -11,8 +11,9 @@ pyproject.toml; another package adds one in the same way:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -57,17 +58,31 @@ class NotApplicable(MetalError):
 
 
 @dataclass(frozen=True)
+class Others:
+    """The texts of a language but those at the places in left_out. shared: results for all of its texts, for each probe
+    to keep, since it is the same dictionary whatever is left out.
+    """
+
+    texts: Sequence[str]
+    left_out: Collection[int] = ()
+    shared: dict[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[str]:
+        return (text for place, text in enumerate(self.texts) if place not in self.left_out)
+
+
+@dataclass(frozen=True)
 class Material:
     """What a probe may use: the output's text, its language, its source's text.
 
-    others: texts of other sources in the language; foreign: texts in other languages, those of the same content first.
-    rng: all randomness; it depends on the output, the condition and the seed.
+    others: texts of other sources in the language; foreign: some texts in other languages, those of the same content
+    first. rng: all randomness; it depends on the output, the condition and the seed.
     """
 
     text: str
     language: str
     source: str
-    others: Sequence[str]
+    others: Others
     foreign: Sequence[str]
     rng: np.random.Generator
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,28 +117,33 @@ def without_summaries(places: Sequence[tuple[str, str]], frame: pd.DataFrame, no
         columns.setdefault(name, []).append(column)
     columns = {name: columns[name] for name in raters_by_name(list(columns), notes)}
     people = [name for name in columns if not (MODEL.search(name) or METRIC.search(name))]
-    summed = [name for name in people if _sums_up(frame, columns, name, [other for other in people if other != name])]
+    comparable = len(people) > 2 and len({len(columns[name]) for name in people}) == 1
+    by_criterion = zip(*(columns[name] for name in people), strict=True) if comparable else ()
+    follow = [_follow(frame[[*each]]) for each in by_criterion]
+    summed = [name for name, *follows in zip(people, *follow, strict=False) if follows and all(follows)]
     if summed:
         notes.append(f"sums up what the others say in its row, and not read: {first_few(summed)} (`wide` reads it)")
     return [name for name in columns if name not in summed]
 
 
-def _sums_up(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]], name: str, others: Sequence[str]) -> bool:
-    """Whether a rater's answers are the majority, median, mean or sum of the others' wherever not all agree."""
-    if len(others) < 2 or len({len(columns[person]) for person in (name, *others)}) > 1:
-        return False
-    return all(_follows(frame[[own, *each]]) for own, *each in zip(*(columns[n] for n in (name, *others)), strict=True))
-
-
-def _follows(answers: pd.DataFrame) -> bool:
-    """Whether the first column follows from the others."""
-    answers = answers[answers.iloc[:, 0].notna().to_numpy() & (answers.iloc[:, 1:].notna().sum(axis=1) > 1).to_numpy()]
-    answers = answers.iloc[:LOOKED_AT]
+def _follow(answers: pd.DataFrame) -> list[bool]:
+    """Which columns are the majority, median, mean or sum of the others wherever not all agree."""
+    given = answers.notna().to_numpy()
+    several = given.sum(axis=1) > 2  # besides its own two others'
+    places = [np.flatnonzero(own & several)[:LOOKED_AT] for own in given.T]
+    looked_at = np.unique(np.concatenate(places))
+    answers = answers.iloc[looked_at]
     numbers = np.column_stack([as_numbers(answers[name]) for name in answers])
     if np.isinf(numbers).any():
         texts = np.array([[fold(str(cell)) for cell in as_texts(answers[name])] for name in answers]).T
         codes = np.unique(texts, return_inverse=True)[1].reshape(texts.shape).astype(np.float64)
         numbers = np.where(answers.notna(), codes, np.nan)
+    rows = (numbers[np.searchsorted(looked_at, own)] for own in places)
+    return [_follows(np.roll(each, -own, axis=1)) for own, each in enumerate(rows)]
+
+
+def _follows(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
+    """Whether the first of (rows, raters) columns follows from the others."""
     kept = (~np.isnan(numbers[:, 0])) & ((~np.isnan(numbers[:, 1:])).sum(axis=1) > 1)
     numbers = numbers[kept]
     numbers = numbers[np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(numbers, axis=1, initial=np.inf)]
