@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
 
 import metal
-from metal.data.progress import divided, followed
+from metal.data.files import bundled
+from metal.data.progress import FILES, divided, followed
+from metal.data.tables.files import read_frame
 
 Steps = list[tuple[int, int]]
 
@@ -45,7 +48,7 @@ def test_parts_of_a_job_share_its_progress(reported: Steps) -> None:
     assert reported == [(12, 100), (25, 100), (75, 100), (100, 100)]
 
 
-def test_rows_of_jsonl_and_xlsx_are_counted(tmp_path: Path, reported: Steps) -> None:
+def test_rows_of_jsonl_and_xlsx_and_bytes_of_csv_are_counted(tmp_path: Path, reported: Steps) -> None:
     import openpyxl
 
     rows = [{"output": f"o{n}", "rater": rater, "score": n % 3} for n in range(6) for rater in ("A1", "A2")]
@@ -57,8 +60,37 @@ def test_rows_of_jsonl_and_xlsx_are_counted(tmp_path: Path, reported: Steps) -> 
     book.save(sheet)
     for path, total in ((lines, 12), (sheet, 13)):  # a sheet's header is a row
         reported.clear()
-        metal.read(path, language="hi", progress=lambda *now: reported.append(now))
+        read_frame(path, progress=lambda *now: reported.append(now))
         assert reported == [(done, total) for done in range(total + 1)]
+    table = tmp_path / "ratings.csv"
+    table.write_text("output,rater,score\n" + "".join(f"o{n},A{n % 2},1\n" for n in range(9)), encoding="utf-8")
+    reported.clear()
+    read_frame(table, progress=lambda *now: reported.append(now))
+    assert reported[0] == (0, table.stat().st_size)
+    assert reported[-1] == (table.stat().st_size,) * 2
+    for path in (lines, table):
+        reported.clear()
+        metal.read(path, language="hi", progress=lambda *now: reported.append(now))
+        assert reported == sorted(reported)
+        assert {(0, 100), (25, 100), (100, 100)} < set(reported)  # a quarter is the file, the rest what comes of it
+
+
+def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reported: Steps) -> None:
+    context = copy_context()
+    context.run(FILES.set, lambda *now: reported.append(now))
+    demo = context.run(metal.read, bundled("datasets/demo"))
+    sizes = [(bundled("datasets/demo") / f"{name}.jsonl").stat().st_size for name in ("raters", "sources", "outputs")]
+    assert [now for now in reported if now[0] == 0] == [(0, size) for size in sizes]
+    assert all((size, size) in reported for size in sizes)
+    reported.clear()
+    context.run(demo.save, tmp_path / "copy")
+    counts = [len(demo.sources), len(demo.outputs), len(demo.raters)]
+    assert [now for now in reported if now[0] == now[1]] == [(count, count) for count in counts]
+    for name in ("sources.jsonl", "outputs.jsonl"):
+        assert (tmp_path / "copy" / name).read_bytes() == (bundled("datasets/demo") / name).read_bytes()
+    reported.clear()
+    metal.read(tmp_path / "copy")
+    assert not reported  # nobody follows
 
 
 def test_writing_and_drawing_a_run_is_followed_to_its_last_stage(tmp_path: Path, reported: Steps) -> None:

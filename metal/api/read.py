@@ -149,7 +149,7 @@ def read(
 
     data: a dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV, TSV, JSON, JSONL,
     Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them),
-    recognized by its files or named with `format`. progress: called with the rows read and in all, of a slow table.
+    recognized by its files or named with `format`. progress: called with per cent done of reading a table, and 100.
 
     Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
     with `into`, `save(folder, update=True)` rewrites the folder and keeps what else lies in it. Raises DataError

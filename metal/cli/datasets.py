@@ -156,7 +156,8 @@ def import_(
         dataset = metal.read(path, format, into=into, **options, progress=advance)
     folder = out or into
     assert folder is not None
-    dataset.save(folder, force=force, update=into is not None)
+    with console.progress("writing"):
+        dataset.save(folder, force=force, update=into is not None)
     _report(dataset, folder, shown=ask and not into)
     if ask:
         place = ["--out", str(out)] if out else ["--into", str(folder.absolute())]

@@ -35,6 +35,7 @@ from metal.data.dataset_lines import (
 )
 from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
+from metal.data.progress import FILES, followed
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import plural
@@ -373,16 +374,15 @@ def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: str | Path) -> 
         raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
 
 
-_FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}) | {
-    f"ratings{ending}" for ending in ratings_files.FORMATS
-}
+_FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}
+_FILES |= {f"ratings{ending}" for ending in ratings_files.FORMATS}
 
 
 def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
-    write_jsonl(folder / "sources.jsonl", (text_record(source) for source in dataset.sources.values()))
-    write_jsonl(folder / "outputs.jsonl", (text_record(output) for output in dataset.outputs.values()))
-    write_jsonl(folder / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
+    for name, record in (("sources", text_record), ("outputs", text_record), ("raters", rater_record)):
+        lines = map(record, followed(vars(dataset)[name].values(), FILES.get(), len(vars(dataset)[name])))
+        write_jsonl(folder / f"{name}.jsonl", lines)
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -15,9 +15,11 @@ import time
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import tee
 from pathlib import Path
 from typing import Any, TypeVar
 
+from metal.data.progress import FILES, followed
 from metal.errors import DataError, UsageError
 
 Read = TypeVar("Read")
@@ -80,8 +82,8 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
     Raises DataError for the first line that is not UTF-8, not JSON or not an object.
     """
     with path.open("rb") as file:
-        row = 0
-        for number, line in enumerate(file):
+        row, (lines, sized) = 0, tee(file)
+        for number, line in enumerate(followed(lines, FILES.get(), path.stat().st_size, map(len, sized))):
             try:
                 text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
             except UnicodeDecodeError as error:

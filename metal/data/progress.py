@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from itertools import accumulate, repeat
 from typing import TypeAlias, TypeVar
 
@@ -13,6 +14,10 @@ PARTS = 200  # of one piece of work that are reported, whatever the number of it
 
 def no_progress(done: int, total: int) -> None:
     """Progress that nobody follows."""
+
+
+# Who follows files, in bytes read or records written; set by who shows it, as any work may begin or end with files.
+FILES: ContextVar[Progress] = ContextVar("FILES", default=no_progress)
 
 
 def followed(steps: Iterable[Step], progress: Progress, total: int, sizes: Iterable[int] = repeat(1)) -> Iterator[Step]:

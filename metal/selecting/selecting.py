@@ -174,11 +174,11 @@ class Everywhere:
     def by(self, raters: Sequence[str], cell: AuditCell) -> Codes:
         """(items, raters) the answers of those of the raters that gave any, to the cell's outputs."""
         columns = [self.raters[name] for name in raters if name in self.raters]
-        return np.asarray(self.codes[self.places.get_indexer(cell.matrix.outputs)][:, columns])
+        return np.asarray(self.codes[self.places.get_indexer(pd.Index(cell.matrix.outputs))][:, columns])
 
     def elsewhere(self, judge: str, cell: AuditCell) -> Codes:
         """(items, languages) the judge's answers to the same content by the same generator in other languages."""
-        rows = self.places.get_indexer(cell.matrix.outputs)
+        rows = self.places.get_indexer(pd.Index(cell.matrix.outputs))
         codes = self.codes[:, self.raters[judge]]
         given = np.full((self.content.max() + 1, self.languages.max() + 1), UNANSWERED)
         given[self.content[codes >= 0], self.languages[codes >= 0]] = codes[codes >= 0]

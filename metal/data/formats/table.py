@@ -20,7 +20,7 @@ import pandas as pd
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
 from metal.data.languages import check_language, find_language, is_language
-from metal.data.progress import no_progress
+from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.ratings import FRAME, check_once, row_of, tidy_facts
 from metal.data.records import KINDS, METRIC_SCORE, Output, Rater, Source
 from metal.data.tables.cells import (
@@ -60,8 +60,9 @@ IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table file; see `draft_from` for the options."""
-    frame = read_frame(path, options.get("sheet", ""), options.get("progress", no_progress))
-    return draft_from(frame, options, path)
+    reading, making = divided(options.get("progress", no_progress), 1, 3)
+    frame = read_frame(path, options.get("sheet", ""), reading)
+    return draft_from(frame, {**options, "progress": making}, path)
 
 
 def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
@@ -101,12 +102,15 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
+    shaped, named, scored, checked, *listed = divided(options.get("progress", no_progress), 3, 2, 2, 1, 3, 5)
+    shaped(0, 1)
     notes: list[str] = list(frame.attrs.get("notes", ()))
     above = frame.attrs.get("above", 0)
     frame = frame.rename(columns=str).reset_index(drop=True)
     frame.index += above
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, where)
+    shaped(1, 1)
     if tidy.empty:
         raise DataError(where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating")
     if "rater" not in tidy and "first_text" in tidy:
@@ -119,6 +123,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     if "winner" in tidy or "first_text" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
     tidy = _identify(tidy, options, notes, where)
+    named(1, 1)
     columns = tidy.attrs["columns"]
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
@@ -134,6 +139,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         read_replies(tidy, criteria, options, notes, where)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
+    scored(1, 1)
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
     remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
@@ -142,10 +148,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         remedy += '; ids in several columns, joined by +: `columns={"output": "A+B", "rater": "C+D"}`'
         remedy += f" (so far no id: {first_few(no_ids)})"
     check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
+    checked(1, 1)
     sources = [
         Source(source, language, conversation(text), references=(reference,) if reference else (), content=content)
         for source, language, text, reference, content in _first_rows(
-            tidy, *("source", "language", "source_text", "reference", "content")
+            tidy, listed[0], *("source", "language", "source_text", "reference", "content")
         )
     ]
     pairs = "swapped" in tidy
@@ -161,6 +168,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         )
         for output, source, generator, language, text, first, second, of, how, *pair in _first_rows(
             tidy,
+            listed[1],
             *("output", "source", "generator", "language", "text"),
             *("first", "second", "of", "condition", *(TEXTS if pairs else ())),
         )
@@ -318,7 +326,7 @@ def _joined(left: pd.Series, right: pd.Series) -> Any:
 def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[Rater, ...]:
     raters, by_name = [], []
     replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
-    for name, given_kind, given_group in sorted(_first_rows(tidy, "rater", "kind", "group")):
+    for name, given_kind, given_group in sorted(_first_rows(tidy, no_progress, "rater", "kind", "group")):
         kind: Any = _kind(name, given_kind, options, guess=False)
         if kind not in (*KINDS, ""):
             raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
@@ -348,14 +356,15 @@ def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
     return next((value for pattern, value in by_pattern.items() if fnmatchcase(name, pattern)), "")
 
 
-def _first_rows(tidy: pd.DataFrame, name: str, *others: str) -> Iterator[tuple[str, ...]]:
+def _first_rows(tidy: pd.DataFrame, progress: Progress, name: str, *others: str) -> Iterator[tuple[str, ...]]:
     """The cells of the first row of each output, source or rater as texts; cells that are not there are empty."""
     first = tidy[~tidy[name].duplicated()]
     empty = [""] * len(first)
     cells = {
         role: as_texts(first[role]).astype(object).fillna("").tolist() for role in (name, *others) if role in first
     }
-    return zip(*(cells.get(role, empty) for role in (name, *others)), strict=True)
+    rows = zip(*(cells.get(role, empty) for role in (name, *others)), strict=True)
+    return followed(rows, progress, len(first))
 
 
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:

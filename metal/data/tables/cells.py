@@ -142,7 +142,7 @@ def turn_by_turn(turns: Sequence[tuple[str, str]]) -> str:
 
 def conversation(text: str) -> str:
     """A text that is a JSON list of messages, turn by turn; any other as it is."""
-    turns = turns_of(text)
+    turns = turns_of(text) if "{" in text else ()
     return turn_by_turn(turns) if turns else text
 
 

@@ -41,7 +41,7 @@ def _ending(path: Path) -> str:
 
 def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progress) -> pd.DataFrame:
     """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to read. progress: in
-    rows of XLSX and JSONL; what Arrow reads at once takes no time to speak of.
+    rows of XLSX and JSONL, bytes of CSV and the like; Parquet takes no time to speak of.
 
     Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises UsageError or
     DataError, with the row where there is one, when it cannot be read.
@@ -60,7 +60,7 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
             return _with_header(sheet_rows(path, notes, sheet, progress), notes, path)
         if ending in (".json", ".jsonl"):
             return _from_json(path, progress, lines=ending == ".jsonl")
-        return _from_csv(path)
+        return _from_csv(path, progress)
     except UnicodeDecodeError as error:
         remedy = "Save it as UTF-8; from Excel choose 'CSV UTF-8'"
         raise DataError(path, f"not UTF-8 ({error.reason})", remedy) from None
@@ -85,7 +85,19 @@ def _bytes(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
 
 
-def _from_csv(path: Path) -> pd.DataFrame:
+class _Followed(io.BytesIO):
+    """Bytes that are read a block at a time by who says how far it is."""
+
+    def __init__(self, content: bytes, progress: Progress) -> None:
+        super().__init__(content)
+        self.progress, self.total = progress, len(content)
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.progress(self.tell(), self.total)
+        return super().read(size)
+
+
+def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -117,7 +129,7 @@ def _from_csv(path: Path) -> pd.DataFrame:
         "read_options": arrow.ReadOptions(column_names=names, skip_rows_after_names=1 + bool(both), block_size=BLOCK),
     }
     try:
-        table = arrow.read_csv(pa.BufferReader(content), **options)
+        table = arrow.read_csv(_Followed(content, progress), **options)
     except pa.ArrowInvalid as error:
         kept, left_out = _without_remarks(decoded, separator, len(names))
         if not left_out:

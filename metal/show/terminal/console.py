@@ -10,10 +10,11 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
+from metal.data.progress import FILES
 from metal.data.text import plural, without_isolates
 
 if TYPE_CHECKING:
@@ -331,10 +332,17 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
         task = bar.add_task(what, total=None)
 
         def advance(name: str, done: int, total: int) -> None:
+            if done < total != bar.tasks[0].total:  # other steps, at a rate of their own
+                bar.reset(task)
             bar.tasks[0].total = total if done < total else None
             bar.update(task, description=f"{what}, {clean(name)}" if name else what, completed=done)
 
-        yield advance
+        before = FILES.get()
+        FILES.set(partial(advance, "files"))
+        try:
+            yield advance
+        finally:
+            FILES.set(before)  # where the bar is closed by a task of an event loop, of a context of its own
 
 
 @contextmanager
