@@ -48,18 +48,18 @@ def facts_from(ratings: Iterable[Rating]) -> pd.DataFrame:
 
 def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
     """The facts with METAL's column types; absent reason and comment columns become empty ones."""
-    facts = pd.DataFrame(index=range(len(frame)))
+    facts: dict[str, Any] = {}
     for name in ("output", "criterion", "rater"):
         column = frame[name].reset_index(drop=True)
         categorical = isinstance(column.dtype, pd.CategoricalDtype)
         facts[name] = _used_only(column) if categorical else column.astype(str).astype("category")
     facts["score"] = pd.to_numeric(frame["score"].reset_index(drop=True)).astype(np.float64)
-    reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=facts.index)
+    reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=range(len(frame)))
     if isinstance(reason.dtype, pd.CategoricalDtype):
         facts["reason"] = (reason if "" in reason.cat.categories else reason.cat.add_categories([""])).fillna("")
     else:
         facts["reason"] = reason.astype(object).where(reason.notna(), "").astype(str).astype("category")
-    comment = frame["comment"].reset_index(drop=True) if "comment" in frame else pd.Series("", index=facts.index)
+    comment = frame["comment"].reset_index(drop=True) if "comment" in frame else pd.Series("", index=range(len(frame)))
     if isinstance(comment.dtype, pd.StringDtype):
         facts["comment"] = comment.fillna("").astype("str")
     else:
@@ -67,7 +67,7 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
     for name in OPTIONAL:
         if name in frame and frame[name].notna().any():
             facts[name] = frame[name].reset_index(drop=True).astype(np.float64)
-    return facts
+    return pd.DataFrame(facts, index=range(len(frame)))
 
 
 def _used_only(column: pd.Series) -> pd.Series:
@@ -116,7 +116,7 @@ def join(
     _check_scores(facts, criteria, where)
     check_once(facts, where)
 
-    table = facts.loc[:, facts_in(facts)]
+    table = {name: facts[name] for name in facts_in(facts)}
     for by, records, fields in (
         ("output", outputs, ("language", "source", "generator")),
         ("rater", raters, ("kind", "group")),
@@ -124,13 +124,15 @@ def join(
         rated = [records[name] for name in facts[by].cat.categories.tolist()]
         for field in fields:
             table[field] = _spread(list(map(attrgetter(field), rated)), facts[by].array.codes)
-    return table.loc[:, [*COLUMNS, *facts_in(facts)[len(FACTS) :]]]
+    return pd.DataFrame({name: table[name] for name in (*COLUMNS, *facts_in(facts)[len(FACTS) :])}, index=facts.index)
 
 
 def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
     """A categorical column from one value per category of another column."""
-    small = pd.Categorical(values)
-    return pd.Categorical.from_codes(small.codes[codes] if len(values) else codes, dtype=small.dtype)
+    names = sorted(set(values))
+    places = dict(zip(names, range(len(names)), strict=True))
+    spread = np.array([places[value] for value in values], np.intp)[codes] if values else codes
+    return pd.Categorical.from_codes(spread, pd.Index(names, dtype="str"))
 
 
 def _check_known(facts: pd.DataFrame, column: str, names: Mapping[str, Any], where: Path, remedy: str) -> None:

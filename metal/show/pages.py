@@ -131,9 +131,9 @@ def _unbroken(words: str) -> Markup:
 
 def _harmless(value: Any) -> Any:
     """A value of a template, without characters that a page must not hold."""
-    if isinstance(value, Markup):
-        return Markup(printable_sentence(value))  # noqa: S704  it was markup before
-    return printable_sentence(value) if isinstance(value, str) else value
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return type(value)(printable_sentence(value))  # what was markup before is
 
 
 def _inline(chart: Chart) -> Markup:

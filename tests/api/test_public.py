@@ -229,7 +229,7 @@ def test_the_whole_of_it_as_it_is_written(demo: Path, tmp_path: Path, monkeypatc
 
         run = metal.judge(data, "openai:gpt-4o-mini", prompt="simple", max_cost=1)
         run = metal.judge(data, lambda source, output, criterion: 1, name="mine")
-        board = metal.billboard(data, run, reference="group=expert")
+        board = metal.billboard(data, run, reference="group=expert", resamples=100, permutations=100)
         assert "mine" in set(board.tables["raters"]["rater"])
         assert metal.open_run("runs/mine").signature == audit.signature
 

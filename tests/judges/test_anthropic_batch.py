@@ -15,7 +15,6 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchClient, CallFailed
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.providers import open_batch_client
-from metal.raters.judges.providers.anthropic_messages import read_body, read_failure
 from tests.anthropic_batch_server import AnthropicBatchServer
 from tests.batch_jobs import Behaviour, in_turn
 from tests.judges.batch_trips import TOKEN, asks, submitted, trip
@@ -105,6 +104,8 @@ def test_judging_through_batches(server: AnthropicBatchServer, tmp_path: Path) -
 
 
 def test_what_a_message_says() -> None:
+    from metal.raters.judges.providers.anthropic_messages import read_body
+
     blocks = [
         {"type": "thinking", "thinking": "3?"},
         {"type": "text", "text": '{"score": '},
@@ -137,6 +138,8 @@ def test_what_a_message_says() -> None:
     ],
 )
 def test_errors(status: int, kind: str, message: str, expected: str) -> None:
+    from metal.raters.judges.providers.anthropic_messages import read_failure
+
     body = json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
     assert read_failure(status, body, "model x").kind == expected
 

@@ -17,7 +17,6 @@ from metal.raters.judges.call import BatchClient, CallFailed, Reply, Status
 from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_batch_client, open_client
-from metal.raters.judges.providers.google_cloud import job_status, read_error, result_files
 from tests.batch_jobs import EXPIRED, Behaviour, drawn, in_turn
 from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, ROUGH, GoogleBatchServer, machine
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
@@ -193,6 +192,8 @@ def test_a_bucket_that_is_missing_or_may_not_be_touched(server: GoogleBatchServe
 
 
 def test_what_states_mean() -> None:
+    from metal.raters.judges.providers.google_cloud import job_status
+
     broken = CallFailed(calls.SERVER, "broken")
     assert job_status("JOB_STATE_QUEUED", 0, 0, None, counted=False) == Status("queued")
     assert job_status("JOB_STATE_PARTIALLY_SUCCEEDED", 3, 1, broken) == Status("partially succeeded", True, 4)
@@ -205,6 +206,8 @@ def test_what_states_mean() -> None:
 
 
 def test_which_files_of_a_batch_are_results() -> None:
+    from metal.raters.judges.providers.google_cloud import result_files
+
     assert result_files(["a/", "a/predictions.jsonl", "a/incremental_predictions.jsonl"]) == ["a/predictions.jsonl"]
     assert result_files(["a/incremental_predictions.jsonl"]) == ["a/incremental_predictions.jsonl"]
     own = ["b/prediction.errors_stats-00000-of-00001", "b/prediction.results-00000-of-00001"]
@@ -233,6 +236,8 @@ def test_which_files_of_a_batch_are_results() -> None:
     ],
 )
 def test_what_errors_mean(error: object, kind: str) -> None:
+    from metal.raters.judges.providers.google_cloud import read_error
+
     assert read_error(error, "us").kind == kind
 
 

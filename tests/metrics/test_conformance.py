@@ -9,7 +9,6 @@ from itertools import count
 from typing import Any
 
 import pytest
-from rouge_score import rouge_scorer
 
 from metal.errors import UsageError
 from metal.raters.metrics import Item, Metric, find_metric
@@ -54,6 +53,8 @@ def test_a_metric_without_fault() -> None:
 
 
 def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
+    from rouge_score import rouge_scorer
+
     theirs = rouge_scorer.RougeScorer(["rouge1"])
     result = findings(metric(lambda item: theirs.score(item.references[0], item.text)["rouge1"].fmeasure))
     assert result["identity"].holds is False

@@ -7,7 +7,6 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score import rouge_scorer
 
 from metal.raters.metrics import Item, find_metric, score_all, scored
 from metal.raters.metrics.conformance import SAMPLES
@@ -100,6 +99,8 @@ def test_by_hand() -> None:
 
 @given(english, english)
 def test_as_the_rouge_score_package_on_english(output: str, reference: str) -> None:
+    from rouge_score import rouge_scorer
+
     theirs = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rouge3", "rougeL"]).score(reference, output)
     for kind, score in zip(KINDS, theirs.values(), strict=True):
         ours = scored(find_metric(kind), [Item(output, (reference,))])[0]
@@ -110,6 +111,8 @@ def test_as_the_rouge_score_package_on_english(output: str, reference: str) -> N
 
 
 def test_where_the_rouge_score_package_fails() -> None:
+    from rouge_score import rouge_scorer
+
     same = SAMPLES["hi"]
     assert rouge_scorer.RougeScorer(["rouge1"]).score(same, same)["rouge1"].fmeasure == 0
     assert rows_f1(same, same, 1) == 1

@@ -39,7 +39,7 @@ def asked(found: DesignTables, question: str) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def data() -> Dataset:
     """The judge has rated nothing in Tamil."""
-    full = study(languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY})
+    full = study(sources=20, languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY})
     rated = full.ratings[~((full.ratings["rater"] == "j") & (full.ratings["language"] == "ta"))]
     return replace(full, ratings=rated)
 
@@ -253,7 +253,7 @@ def test_impossible_prices_have_their_line(wrong: dict[str, float]) -> None:
 @pytest.fixture(scope="module")
 def hindi(reference: Path) -> DesignTables:
     data = formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
-    return design(data, DesignSettings(languages=("hi",), criteria=("task_quality",), raters=(3,), rounds=200))
+    return design(data, DesignSettings(languages=("hi",), criteria=("task_quality",), raters=(3,), rounds=100))
 
 
 @pytest.mark.reference

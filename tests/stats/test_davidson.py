@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from metal.errors import Undefined
 from metal.stats.davidson import davidson
@@ -37,6 +36,8 @@ def test_two_players_by_hand() -> None:
 
 
 def test_without_ties_it_is_logistic_regression() -> None:
+    import statsmodels.api as sm
+
     first, second, outcome, shown, cluster = world(np.random.default_rng(1), 600, -np.inf, 0.4)
     fit = davidson(first, second, outcome, shown, cluster, 5)
     design = np.zeros((600, 5))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from metal.stats.intervals import jackknife_variance, share_interval, wilson
 
 
 @pytest.mark.parametrize(("hits", "items"), [(0, 10), (9, 10), (10, 10), (37, 120)])
 def test_wilson_is_that_of_statsmodels(hits: int, items: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     expected = proportion_confint(hits, items, alpha=0.1, method="wilson")
     assert wilson(hits / items, items, 1.6448536269514722) == pytest.approx(expected, abs=1e-12)
 

@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,8 @@ def made(rng: np.random.Generator, source: np.ndarray, between: float) -> tuple[
 @pytest.mark.parametrize("between", [0.02, 1.0, 50.0])
 @pytest.mark.parametrize("balanced", [True, False])
 def test_as_statsmodels(balanced: bool, between: float) -> None:
+    import statsmodels.api as sm
+
     rng = np.random.default_rng(4)
     source = np.repeat(np.arange(60), 6) if balanced else rng.integers(0, 60, 360)
     target, columns = made(rng, source, between)
@@ -61,6 +62,8 @@ def test_balanced_is_the_analysis_of_variance() -> None:
 
 
 def test_without_variance_between_sources_it_is_least_squares() -> None:
+    import statsmodels.api as sm
+
     rng = np.random.default_rng(1)
     source = np.repeat(np.arange(30), 4)
     target, columns = made(rng, source, 0)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap
@@ -21,6 +20,8 @@ p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 @settings(max_examples=12)  # statsmodels collects garbage in each call, a second in a process that has loaded much
 @given(p_values)
 def test_as_statsmodels(p: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
     assert benjamini_yekutieli(p) == pytest.approx(multipletests(p, method="fdr_by")[1])
 
