@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 import metal
 from metal.auditing.verdict import verdict
@@ -83,6 +81,9 @@ def test_one_person_an_item() -> None:
 
 
 def test_skill_is_that_of_a_regression_on_other_folds() -> None:
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
     rng = np.random.default_rng(3)
     scores = rng.normal(0, 1, 60)
     target, fold = 0.5 * scores + rng.normal(0, 0.3, 60) + 4, np.arange(60) % FOLDS
