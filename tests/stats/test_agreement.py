@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score, f1_score
 
 from metal.errors import Undefined
 from metal.stats.aggregate import ALL, NOBODY, NONE, SOME, TIE, aggregate, agreement_case
@@ -63,6 +62,8 @@ def test_symmetrised_f1_is_twice_the_agreement(pairs: list[tuple[int, int]]) -> 
 
 @given(labels)
 def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    from sklearn.metrics import f1_score
+
     truth, answer = map(list, zip(*pairs, strict=True))
     table = sides(truth, answer)
     assert weighted_f1(table) == pytest.approx(f1_score(truth, answer, average="weighted", zero_division=0))
@@ -71,6 +72,8 @@ def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 
 @given(labels, st.booleans())
 def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     truth, answer = map(list, zip(*pairs, strict=True))
     sums = moments(np.array(truth, dtype=float), np.array(answer, dtype=float)).sum(axis=0)
     ours = quadratic_disagreement(sums, 3).beyond_chance if quadratic else cohen_kappa(sides(truth, answer))

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.linear_model import Lasso
 
 from metal.errors import Undefined
 from metal.stats.correlation import pearson
@@ -50,6 +49,8 @@ def test_two_correlated_columns_by_hand() -> None:
 
 
 def test_as_scikit_learn() -> None:
+    from sklearn.linear_model import Lasso
+
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(300, 8)) @ rng.normal(size=(8, 8))
     columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
@@ -130,6 +131,8 @@ def made_board(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def row_by_row(metrics: np.ndarray, target: np.ndarray, generator: np.ndarray, alpha: float) -> float:
+    from sklearn.linear_model import Lasso
+
     predicted = np.zeros(len(target))
     for name in np.unique(generator):
         out = generator == name
@@ -151,6 +154,8 @@ def test_leaving_a_generator_out_of_the_moments_is_leaving_out_its_rows() -> Non
 
 
 def test_scores_of_the_whole_fit() -> None:
+    from sklearn.linear_model import Lasso
+
     metrics, target, generator = made_board(np.random.default_rng(6))
     moments = generator_moments(metrics, target, generator)
     ensemble = fit_ensemble(moments, 0.8)
