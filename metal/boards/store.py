@@ -30,9 +30,9 @@ from metal.data.files import (
     new_folder,
     of_one_state,
     one_writer,
+    parse_json,
     read_json,
     recover,
-    whole_text,
     write_jsonl,
     write_new,
 )
@@ -279,12 +279,9 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _value(line: bytes) -> Any:
     """The value of a line of JSON, None for anything else; lone surrogates become U+FFFD."""
     try:
-        value = json.loads(line.decode("utf-8"))
-        if b"\\ud" in line.lower():
-            value = json.loads(whole_text(json.dumps(value, ensure_ascii=False)))
-    except (ValueError, RecursionError):
+        return parse_json(line.decode("utf-8"))
+    except ValueError:
         return None
-    return value
 
 
 # ---------------------------------------------------------------- people's ratings

@@ -40,35 +40,45 @@ def bundled(name: str) -> Path:
 
 def read_text(path: Path) -> str:
     """The text of a file, without a byte order mark. Raises DataError with the line that is not UTF-8."""
+    return text_in(path.read_bytes(), path)
+
+
+def text_in(content: bytes, file: object) -> str:
+    """The same for what a file holds. file: its name, for the message."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise not_utf8(path, error.object[: error.start].count(b"\n"), error) from None
+        raise not_utf8(file, content[: error.start].count(b"\n"), error) from None
 
 
 def read_json(path: Path, shape: str) -> Any:
     """The value in a JSON file. shape: what it should be, for the message when it is not JSON at all."""
     try:
-        return parse_json(read_text(path))
+        return json_in(path.read_bytes(), path, f"It should be {shape}")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
+
+
+def json_in(content: bytes, file: object, remedy: str) -> Any:
+    """The value in what a JSON file holds. Raises DataError with the line where it is not JSON."""
+    try:
+        return parse_json(text_in(content, file))
     except json.JSONDecodeError as error:
-        raise DataError(f"{path} line {error.lineno}", f"not JSON ({error.msg})", f"It should be {shape}") from None
+        raise DataError(f"{file} line {error.lineno}", f"not JSON ({error.msg})", remedy) from None
 
 
 def parse_json(text: str, **reading: Any) -> Any:
     """The value, with U+FFFD for lone surrogates. reading: of json.loads. Raises JSONDecodeError, whatever is wrong."""
     try:
         value = json.loads(text, **reading)
+        halves = "\\ud" in text or "\\uD" in text
+        return json.loads(whole_text(json.dumps(value, ensure_ascii=False))) if halves else value
     except json.JSONDecodeError:
         raise
     except RecursionError:
         raise json.JSONDecodeError("nested too deeply", text, 0) from None
     except ValueError:
         raise json.JSONDecodeError("a number of thousands of digits", text, 0) from None
-    if "\\ud" not in text and "\\uD" not in text:
-        return value
-    return json.loads(whole_text(json.dumps(value, ensure_ascii=False)))
 
 
 def whole_text(text: str) -> str:
@@ -101,7 +111,7 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
             row += 1
 
 
-def not_utf8(path: Path, row: int, error: UnicodeDecodeError) -> DataError:
+def not_utf8(path: object, row: int, error: UnicodeDecodeError) -> DataError:
     """The error for bytes that are not UTF-8. row: the number of lines before the fault."""
     return DataError(
         f"{path} line {row + 1}",

@@ -20,7 +20,7 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, no_progress
-from metal.data.text import p_words, signature_line
+from metal.data.text import p_words, percent, signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
 from metal.genie.exclusion import EXCLUSIONS, without
@@ -96,8 +96,8 @@ def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if not (difference <= -DISAGREES_BY and row["agreement_difference_p_adjusted"] < ALPHA):
         return []
     return [
-        f"{DISAGREES} more than these do with each other: gives the same answer in {_percent(row['agreement'])}, they "
-        f"in {_percent(row['colleagues_agreement'])}, on the same {row['compared']} ratings "
+        f"{DISAGREES} more than these do with each other: gives the same answer in {percent(row['agreement'])}, they "
+        f"in {percent(row['colleagues_agreement'])}, on the same {row['compared']} ratings "
         f"({_figures(row, 'agreement_difference')})"
     ]
 
@@ -107,8 +107,8 @@ def _one_label(row: Mapping[str, Any]) -> list[str]:
     if not (row["label_share"] >= NEARLY_ALWAYS and beyond):
         return []
     return [
-        f"nearly always says “{row['label']}”: in {_percent(row['label_share'])} of ratings, colleagues in "
-        f"{_percent(row['colleagues_label_share'])} of the same ({_figures(row, 'label_difference')})"
+        f"nearly always says “{row['label']}”: in {percent(row['label_share'])} of ratings, colleagues in "
+        f"{percent(row['colleagues_label_share'])} of the same ({_figures(row, 'label_difference')})"
     ]
 
 
@@ -118,7 +118,7 @@ def _severer_or_milder(row: Mapping[str, Any]) -> list[str]:
         return []
     how, where = ("severer", "below") if severity > 0 else ("milder", "above")
     return [
-        f"much {how} than colleagues: scores stand {_percent(abs(severity))} of the scale {where} theirs "
+        f"much {how} than colleagues: scores stand {percent(abs(severity))} of the scale {where} theirs "
         f"({_figures(row, 'severity')})"
     ]
 
@@ -131,15 +131,11 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
         return []
     text = " ".join(str(row["repeated_comment"]).split())
     text = text if len(text) <= _COMMENT_SHOWN else text[: _COMMENT_SHOWN - 1] + "…"
-    beside = f", colleagues {_percent(others)} of theirs" if not isnan(others) else ""
+    beside = f", colleagues {percent(others)} of theirs" if not isnan(others) else ""
     return [
-        f"repeats comments again and again: {_percent(row['repeated'])} of {row['comments']} were made on another "
+        f"repeats comments again and again: {percent(row['repeated'])} of {row['comments']} were made on another "
         f"output too{beside}; “{text}” on {row['repeated_outputs']} outputs"
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%"
 
 
 def _figures(row: Mapping[str, Any], name: str) -> str:

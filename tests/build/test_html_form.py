@@ -306,7 +306,7 @@ def answers_file(**changed: Any) -> bytes:
 WRONG = [
     (b'{"metal":\n nonsense}', "f.json line 2: not JSON"),
     (b"\n\xff", "f.json line 2: not UTF-8"),
-    (b"[" * 100_000, "f.json: not JSON that can be read"),
+    (b"[" * 100_000, "f.json line 1: not JSON ("),
     (b"[]", "f.json: not an answers file"),
     (b'{"metal": "dataset"}', "f.json: not an answers file"),
     (answers_file().replace(b'"version": 1', b'"version": 2'), "f.json: version 2"),

@@ -256,10 +256,10 @@ TRUE = [result("score:task_quality", "choices", {"choices": True})]
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"id,annotations\n", "x.json: not JSON"),
-        (b"\xff", "x.json: not UTF-8"),
-        (b"[" * 100_000, "x.json: not JSON"),
-        (b"[" + b"9" * 5000 + b"]", "x.json: not JSON"),
+        (b"id,annotations\n", "x.json line 1: not JSON"),
+        (b"\xff", "x.json line 1: not UTF-8"),
+        (b"[" * 100_000, "x.json line 1: not JSON"),
+        (b"[" + b"9" * 5000 + b"]", "x.json line 1: not JSON"),
         (b'{"id": 1}', "x.json: not a list of tasks"),
         (as_bytes(3), "x.json task 1 of the file: not an object"),
         (as_bytes({"id": 7, "annotations": []}), "x.json task 7: no data"),

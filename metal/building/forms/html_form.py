@@ -20,7 +20,7 @@ from metal.building.forms.frame import translation
 from metal.building.forms.sheet import sides
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import environment, policy, source
-from metal.data.files import whole_text
+from metal.data.files import json_in
 from metal.data.languages import name_in, text_direction
 from metal.data.records import Criterion
 from metal.data.text import HARMFUL, printable
@@ -184,8 +184,8 @@ def recognises(name: str, content: bytes) -> bool:
 def json_list(content: bytes) -> bool:
     """Whether this is JSON of a list."""
     try:
-        return isinstance(json.loads(content.decode("utf-8-sig")), list)
-    except (ValueError, RecursionError):
+        return isinstance(json_in(content, "", ""), list)
+    except DataError:
         return False
 
 
@@ -195,7 +195,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
     Raises DataError, naming file and place, for any other file. Tasks and scores are not checked against `criteria`:
     metal.building.answers does that for all forms.
     """
-    saved = _parsed(name, content)
+    saved = json_in(content, name, _REMEDY)
     if not isinstance(saved, dict) or saved.get("metal") != ANSWERS:
         raise DataError(name, "not an answers file of a METAL form", _REMEDY)
     if saved.get("version") != VERSION or isinstance(saved["version"], bool):
@@ -206,22 +206,6 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
     if not isinstance(answers, list):
         raise DataError(name, '"answers" is not a list', _REMEDY)
     return [_answer(f"{name} answer {number}", entry, rater) for number, entry in enumerate(answers, 1)]
-
-
-def _parsed(name: str, content: bytes) -> Any:
-    """The value in the file, with valid text throughout."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise DataError(f"{name} line {line}", "not UTF-8", _REMEDY) from None
-    try:
-        value = json.loads(text)
-        return json.loads(whole_text(json.dumps(value, ensure_ascii=False)))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{name} line {error.lineno}", f"not JSON ({error.msg})", _REMEDY) from None
-    except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
-        raise DataError(name, "not JSON that can be read", _REMEDY) from None
 
 
 def _answer(where: str, entry: Any, rater: str) -> Answer:

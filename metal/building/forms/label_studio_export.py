@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.files import whole_text
+from metal.data.files import json_in, whole_text
 from metal.errors import DataError
 
 FIELD = "score:"  # before the name of a criterion
@@ -32,12 +31,7 @@ class Annotation:
 def read_annotations(name: str, content: bytes) -> Iterator[Annotation]:
     """Every submitted or skipped annotation in the order of the file. Raises DataError for another shape."""
     shape = "It should be Label Studio's export as JSON"
-    try:
-        entries = json.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise DataError(name, "not UTF-8", shape) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(name, f"not JSON ({' '.join(str(error).split())})", shape) from None
+    entries = json_in(content, name, shape)
     if not isinstance(entries, list):
         raise DataError(name, "not a list of tasks", shape)
     for row, entry in enumerate(entries, 1):
