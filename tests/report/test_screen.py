@@ -203,19 +203,25 @@ def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: P
     assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 2 (-v)", "Report"]
 
 
-def test_so_does_a_table_without_texts_and_sources(tmp_path: Path) -> None:
+@pytest.mark.parametrize("criteria", [1, 5])
+def test_so_does_a_table_without_texts_and_sources(criteria: int, tmp_path: Path) -> None:
+    names = ["fluency", "tone", "task quality", "hallucinations", "problematic content", "linguistic acceptability"]
     rows = [
-        f"{language}{n},{language},{rater},{n % 5 if rater != 'openai:gpt-4o/detailed' or n % 3 else 4}"
+        f"{language}{n},{language},{rater}"
+        + f",{n % 5 if rater != 'openai:gpt-4o/detailed' or n % 3 else 4}" * criteria
         for language in ("hi", "en", "sw", "ta", "ar")
         for n in range(20)
         for rater in ("Annotator1", "Annotator2", "Annotator3", "openai:gpt-4o/detailed")
     ]
-    (tmp_path / "made.csv").write_text("\n".join(["item,language,annotator,score", *rows]), encoding="utf-8")
+    (tmp_path / "made.csv").write_text(
+        "\n".join([",".join(["item,language,annotator", *names[:criteria]]), *rows]), encoding="utf-8"
+    )
     done = shared().at(tmp_path, dict(os.environ))("audit", "made.csv", "--resamples", 100)
     lines = [*done.err.splitlines(), *done.out.splitlines()]
     assert len(lines) <= 25
     assert "--columns source=COLUMN" in done.err
     assert "every output is its own source" not in done.out
+    assert ("\n… undecided." in done.out) == (criteria > 1)
 
 
 def test_many_languages_with_the_same_verdicts_stand_together_and_others_are_counted(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from metal.auditing.verdict import AS_GOOD
+from metal.auditing.verdict import AS_GOOD, UNINFORMATIVE
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.answer import each_place
 from metal.show.audit.people import agreement_table
-from metal.show.audit.verdicts import JudgeVerdicts, VerdictCell, by_judge, judged_criteria, standing
+from metal.show.audit.verdicts import SIGNS, WORDS, JudgeVerdicts, VerdictCell, by_judge, judged_criteria, standing
 from metal.show.view import Cell, TableView
 
 MOST_ROWS = 15  # of all matrices; of more, the best judge's matrix under a line for each judge
@@ -20,6 +20,7 @@ MOST_SHARED = 6  # rows of languages that share one
 MOST_CELLS = 50
 MOST_CRITERIA = 12
 MOST_NAMED = 2  # of these
+IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 
 
@@ -56,8 +57,9 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         alike.setdefault(key, []).append((language, cells))
     groups = sorted(alike.values(), key=len, reverse=True)
     shown = groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
+    signs = len(criteria) > IN_WORDS[0] and len(criteria) * len(shown) > IN_WORDS[1]
     rows = [
-        (name(criterion.title), *(_shared([cells[place] for _, cells in group]) for group in shown))
+        (name(criterion.title), *(_shared([cells[place] for _, cells in group], signs) for group in shown))
         for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
     notes = ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []
@@ -66,8 +68,11 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         plural(number, noun, "criteria" * (noun == "criterion")) for noun, number in more.items() if number
     ]:
         notes.append(f"With -v also: {' and '.join(left_out)} more.")
-    if any("%" in cell.below for row in rows for cell in row if isinstance(cell, Cell)):
+    if any("%" in cell.text + cell.below for row in rows for cell in row if isinstance(cell, Cell)):
         notes.insert(0, "%: the share it keeps of what a person knows.")
+    if signs:
+        shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for _, cells in columns for cell in cells if cell}
+        notes.insert(0, f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}.")
     named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
     good = [
         (language, cell.row) for language, cells in columns for cell in cells if cell and cell.row["verdict"] == AS_GOOD
@@ -78,6 +83,16 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
 
 
+def _sign(cell: VerdictCell) -> tuple[str, str]:
+    """The sign of a verdict and its words; what holds once recalibrated has the sign of what it was before, too."""
+    words = cell.words.lower()
+    if cell.style == "once":
+        return f"{cell.sign}→{SIGNS[AS_GOOD][0]}", words
+    if "recalibrated" in cell.short:
+        return f"{SIGNS[UNINFORMATIVE][0]}→{cell.sign}", f"{words}, {cell.short}"
+    return cell.sign, words
+
+
 def _called(languages: list[str]) -> str:
     """`Hindi`; `Bangla, Hindi and 12 more`."""
     languages = [*map(name, languages)]
@@ -85,14 +100,16 @@ def _called(languages: list[str]) -> str:
     return listed(languages) if more <= 1 else f"{', '.join(languages[:MOST_NAMED])} and {more} more"
 
 
-def _shared(cells: Cells) -> Cell | str:
-    """Equal verdicts in words, with what the judge keeps at least and at most."""
+def _shared(cells: Cells, signs: bool) -> Cell | str:
+    """Equal verdicts in words, with what the judge keeps at least and at most. signs: in place of words."""
     first = cells[0]
     if not first:
         return UNDEFINED
     below = {cell.short: cell.row["share_kept"] for cell in cells if cell}
-    if len(below) == 1:
-        return Cell(first.words, next(iter(below)), first.style)
     shares = all(short.startswith(percent(share)) for short, share in below.items())
-    ends = f"{percent(min(below.values()))[:-1]}–{percent(max(below.values()))}" if shares else ""
+    ends = next(iter(below)) if len(below) == 1 else ""
+    if shares and len(below) > 1:
+        ends = f"{percent(min(below.values()))[:-1]}–{percent(max(below.values()))}"
+    if signs:
+        return Cell(f"{_sign(first)[0]} {ends if shares else ''}".rstrip(), mark=first.style)
     return Cell(first.words, ends, first.style)
