@@ -80,6 +80,8 @@ def test_names_that_do_not_occur_are_no_categories() -> None:
     table = tidy_facts(facts().head(2).assign(output=wide))
     assert table["output"].cat.categories.tolist() == ["o2", "o1"]
     assert table["output"].tolist() == ["o2", "o1"]
+    source = joined(table)["source"]
+    assert (source.tolist(), source.cat.categories.tolist()) == (["so2", "so1"], ["so1", "so2"])
     assert names_in(wide)[0] == ["o1", "o2"]
     assert names_in(wide)[1].tolist() == [1, 0]
 

@@ -166,7 +166,7 @@ def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
     assert (result.score, result.reason) == ((number, "") if number in allowed else (None, OFF_SCALE))
 
 
-LONG = 300_000
+LONG = 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ LONG = 300_000
         "falls to ",
     ],
 )
-def test_a_very_long_reply_is_read_within_seconds(unit: str) -> None:
+def test_a_megabyte_of_anything_is_read_within_seconds(unit: str) -> None:
     began = time.process_time()
     read_reply("x" + unit * (LONG // len(unit)) + "x", QUALITY, LETTERS)
     assert time.process_time() - began < 20
