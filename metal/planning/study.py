@@ -64,7 +64,7 @@ def design(dataset: Dataset, settings: DesignSettings, *, progress: Progress = n
     """The study of a dataset. Errors as of `design_cells`."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
-    advances = divided(progress, *[1, 19] * len(cells))  # a plan simulates, a design resamples
+    advances = divided(progress, *[1, 19] * len(cells))  # plans take longest
     for cell, designing, planning in zip(cells, advances[::2], advances[1::2], strict=True):
         number = 2 * len(cell.judged_sizes) * (1 + len(cell.judges))
         if cell.scored:
