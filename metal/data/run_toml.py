@@ -10,7 +10,10 @@ from metal.errors import DataError
 
 RUN_TOML = "run.toml"
 _TEXTS = [str]
-_NUMBERS = ("resamples", "permutations", "seed", "version", "margin", "keep", "width", "power", "people_floor")
+_NUMBERS = (
+    *("resamples", "permutations", "rounds", "seed", "sample", "repeat", "version"),
+    *("margin", "keep", "width", "power", "people_floor"),
+)
 _PARTS: dict[str, Any] = {
     "command": str,
     "metal": str,
@@ -25,6 +28,7 @@ _PARTS: dict[str, Any] = {
         "aggregate": str,
         "flip": _TEXTS,
         "identities": {},
+        "prices": {},
         "state": {"not_asked": int, "ratings": int},
         **dict.fromkeys(_NUMBERS, float),
     },

@@ -19,6 +19,8 @@ from metal.errors import DataError
         ("command = []", r"command is \[\]"),
         ("settings = 'x'", "settings is 'x'"),
         ("settings.state.ratings = 'x'", r"settings\.state\.ratings is 'x'"),
+        ("settings.prices = 'x'", "settings.prices is 'x'"),
+        ("settings.rounds = []", r"settings\.rounds is \[\]"),
         ("settings.seed = true", r"settings\.seed is True"),
     ],
 )

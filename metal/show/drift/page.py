@@ -23,10 +23,8 @@ LOOKS = {
 }
 MOST_CHARTS = 12
 MOST_ROWS = 300
-EXPLAINED = (
-    "Change of agreement with people on the same outputs, with its interval (of two one-sided tests); below, how many "
-    "outputs there are and how many would tell."
-)
+EXPLAINED = "Change of agreement with people on the same outputs, with its interval (of two one-sided tests)"
+NEEDED = "; below, how many outputs there are and how many would tell"
 
 
 def change_charts(run: DiffRun) -> list[Chart]:
@@ -50,7 +48,8 @@ def change_charts(run: DiffRun) -> list[Chart]:
 def answer(run: DiffRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
     rows = run.records("drift")
-    notes = (EXPLAINED, *reasons(run, "drift", rows, "language"))
+    needed = NEEDED * any(known(row["needed"]) for row in rows)
+    notes = (f"{EXPLAINED}{needed}.", *reasons(run, "drift", rows, "language"))
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, FAILED)
     return across_languages(run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes)
 

@@ -59,7 +59,7 @@ def cards(run: LabelsRun) -> Iterator[Remark]:
         best = max(rows, key=lambda row: row["saved_at_most"])
         words = (
             f"However many outputs {within(best['judge'])} rates, a label beside it is worth at most "
-            f"{figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1 / (1 - rho²)."
+            f"{figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1 / (1 − rho²)."
         )
         yield Remark("The most that it can save", words)
         data = shlex.quote(data_of(run))
