@@ -51,7 +51,7 @@ def on_cluster(plan: JudgingPlan, folder: Path, rules: Rules = QUICK, address: s
         return RayRun(Session(plan, journal, answered, rules, Secrets([KEY]), folder, options))
 
     folder.mkdir(exist_ok=True)
-    outcome = carried_out(plan, folder, rules, make, hangs=240)
+    outcome = carried_out(plan, folder, rules, make)
     assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl"]
     return outcome
 

@@ -52,7 +52,7 @@ pytestmark = [
 
 
 QUICK = Rules(backoff=0.01)
-HANGS = 120.0  # seconds after which a run counts as hanging; waits that must not be sat out are longer
+HANGS = 240.0  # seconds after which a run counts as hanging; waits that must not be sat out are longer
 AnyRun = TypeVar("AnyRun", bound=Engine)
 UNREADABLE = Fault("text", text="I would rather not say.")
 
@@ -506,7 +506,7 @@ def test_what_may_be_spent_is_spent_on_thoughts_too(llm_server: LlmServer, tmp_p
 
 
 def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(llm_server: LlmServer, tmp_path: Path) -> None:
-    fault = Fault("500", retry_after=200.0)
+    fault = Fault("500", retry_after=600.0)
     llm_server.faults = lambda call: fault if call.number <= 3 else Fault("401", seconds=0.2)
     outcome = session(a_plan(a_model(llm_server, concurrency=5), count=30), tmp_path)
     assert "access denied" in outcome.stopped[0]
