@@ -95,7 +95,11 @@ def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reporte
 
 def test_writing_and_drawing_a_run_is_followed_to_its_last_stage(tmp_path: Path, reported: Steps) -> None:
     demo = Path(__file__).parent / "data/demo"
-    audit = metal.audit(demo, resamples=100)
+    audit = metal.audit(demo, resamples=100, progress=lambda *now: reported.append(now))
+    cells = reported.index((50, 50))
+    assert reported[cells + 1 :] == sorted(reported[cells + 1 :])  # rows that are signed
+    assert reported[-1] == (100, 100)
+    reported.clear()
     audit.save(tmp_path / "run", progress=lambda *now: reported.append(now))
     assert reported == sorted(reported)
     assert reported[0] == (0, 100)

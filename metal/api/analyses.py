@@ -98,7 +98,7 @@ def audit(
     of a judge stands in the verdicts that it bears on, and changes none.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the cells done and the cells in all.
+    with the cells done and the cells in all, then in per cent of the rows that are signed.
 
     Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
     before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.

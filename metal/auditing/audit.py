@@ -32,7 +32,7 @@ from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
-from metal.data.progress import Progress
+from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.records import Rater, is_free_text
 from metal.data.text import first_few
 from metal.errors import UsageError
@@ -86,7 +86,8 @@ class AuditTables:
 def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress | None = None) -> AuditTables:
     """Audit every judge of the dataset against its people, in every language and criterion.
 
-    progress: called with the number of cells done and of all cells. Raises UsageError when people rated no cell.
+    progress: called with the number of cells done and of all cells, then in per cent of the rows that are signed.
+    Raises UsageError when people rated no cell.
     """
     items = one_item_per_pair(dataset)
     audited = [cell for cell in cells(items, settings, continuous=True) if cell.usual_panel]
@@ -129,9 +130,8 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress | Non
     rows["own_outputs"] += own_output_rows(items, settings, audited)
     if progress:
         progress(len(audited), len(audited))
-    return _result(
-        dataset, items, settings, audited, {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
-    )
+    kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
+    return _result(dataset, items, settings, audited, kept, progress or no_progress)
 
 
 def _refuse_free_text(audited: list[AuditCell]) -> None:
@@ -173,10 +173,12 @@ def _result(
     settings: AuditSettings,
     audited: list[AuditCell],
     rows: dict[str, list[dict[str, Any]]],
+    progress: Progress,
 ) -> AuditTables:
     """The rows as tables, with the tables that follow from them. items: the dataset with one item per pair."""
     data = dataset.identity
-    tables = {name: _signed(name, records, dataset, settings) for name, records in rows.items()}
+    parts = zip(rows.items(), divided(progress, *map(len, rows.values())), strict=True)
+    tables = {name: _signed(name, records, dataset, settings, advance) for (name, records), advance in parts}
     limits = {"criteria": settings.criteria, "languages": settings.languages}
     tables["lengths"] = lengths(dataset, languages=settings.languages)
     tables["classes_by_quality"] = classes(dataset, settings.aggregate, **limits)
@@ -272,9 +274,11 @@ def _few_sources(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
-def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
+def _signed(
+    name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings, progress: Progress
+) -> pd.DataFrame:
     """The records as a table, each with the signature of its figures."""
-    for record in records:
+    for record in followed(records, progress, len(records)):
         judge = record.get("judge", record.get("rater")) or ""
         record["signature"] = signature(
             dataset.identity,

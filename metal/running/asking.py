@@ -125,7 +125,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
         waiting = set() if terms.force else under_way(out, terms.how)
         if waiting:
             callbacks.say(f"{len(waiting):,} calls are in open batches.")
-        coming = _estimates(job, _answered_before(job, out, terms), waiting, terms)
+        coming = _estimates(job, _answered_before(job, out, terms), waiting, terms, callbacks.progress)
         return Outcome(job.what(), coming, dry_run=True)
     engine = load_engine(terms.how.engine)
     models = [model for model in job.plan.models if model.provider not in (FUNCTION, FAKE)]
@@ -150,12 +150,14 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     return _outcome(job, coming, ended, statistics, time.monotonic() - began)
 
 
-def _estimates(job: Job, answered: Answered, waiting: set[bytes], terms: Terms) -> list[CostEstimate]:
+def _estimates(
+    job: Job, answered: Answered, waiting: set[bytes], terms: Terms, progress: Progress
+) -> list[CostEstimate]:
     keys = answered.settled | waiting
     for run in terms.reuse:
         for path in journals(run):
             keys = keys | {bytes.fromhex(key) for key, kind, _, _ in scan(path) if kind == VERDICT}
-    return estimates(job.plan, keys, terms.limit, batch=terms.how.engine == BATCH)
+    return estimates(job.plan, keys, terms.limit, batch=terms.how.engine == BATCH, progress=progress)
 
 
 def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
@@ -181,7 +183,7 @@ def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[A
         return answered, []
     if waiting:
         callbacks.say(f"{len(waiting):,} calls are in open batches; their answers are fetched as they come.")
-    coming = _estimates(job, answered, waiting, terms)
+    coming = _estimates(job, answered, waiting, terms, callbacks.progress)
     if not waiting:
         answered.begins = {estimate.model.name: estimate.begins for estimate in coming}
     if sum(estimate.calls for estimate in coming):

@@ -193,7 +193,10 @@ def test_languages_are_chosen() -> None:
 
 def test_estimates_count_what_is_still_to_be_asked() -> None:
     made = plan(output("o1"), output("o2", text="Another."), output("o3"))  # o3 asks what o1 asks
-    (estimate,) = estimates(made, set())
+    counted: list[tuple[int, int]] = []
+    (estimate,) = estimates(made, set(), progress=lambda *now: counted.append(now))
+    assert counted[0] == (0, 12)
+    assert counted[-1] == (12, 12)
     calls = {call.key: call for call in made.questions(MODEL)}
     assert (estimate.calls, estimate.answered) == (8, 0)
     assert estimate.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))

@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from metal.data.progress import followed, no_progress
 from metal.errors import UsageError
 from metal.raters.judges.call import Question, Reply, RunPlan
 from metal.raters.judges.engine import Progress
@@ -138,15 +139,23 @@ class CostEstimate:
 
 
 def estimates(
-    plan: RunPlan, settled: set[bytes], limit: int | None = None, *, batch: bool = False
+    plan: RunPlan,
+    settled: set[bytes],
+    limit: int | None = None,
+    *,
+    batch: bool = False,
+    progress: Callable[[int, int], None] = no_progress,
 ) -> list[CostEstimate]:
-    """What each model has still to be asked. settled: keys that need not be asked. limit: calls of the whole run."""
+    """What each model has still to be asked. settled: keys that need not be asked. limit: calls of the whole run.
+
+    progress: called for each model with its questions counted and all its questions.
+    """
     result = []
     left = limit
     seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
         estimate = CostEstimate(model, batch=batch)
-        for place, question in enumerate(plan.questions(model)):
+        for place, question in enumerate(followed(plan.questions(model), progress, plan.questions_per_model)):
             key = bytes.fromhex(question.key)
             if key in seen:
                 continue
