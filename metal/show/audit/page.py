@@ -8,7 +8,7 @@ from typing import Any
 
 from metal import __version__
 from metal.auditing.verdict import VERDICTS
-from metal.data.languages import language_name
+from metal.data.languages import language_name, language_order
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
@@ -161,7 +161,8 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
 
 def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     """One criterion, languages in columns: the people, the most frequent class, every judge."""
-    of_people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
+    rated = sorted(run.records("people", criterion=criterion.name), key=lambda row: language_order(row["language"]))
+    of_people = {row["language"]: row for row in rated}
     of_judges = run.records("judges", criterion=criterion.name)
     rows: Rows = [
         ["items", *(count(row["items_with_class"]) for row in of_people.values())],
@@ -183,7 +184,8 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
             rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in of_people)])
     notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if of_judges else ()
     title = f"{criterion.title} ({_scale(criterion)})"
-    return TableView.of(run, "judges", title, ("", *of_people), rows, name=f"on_{run.slug(criterion)}", notes=notes)
+    heads = ("", *map(language_name, of_people))
+    return TableView.of(run, "judges", title, heads, rows, name=f"on_{run.slug(criterion)}", notes=notes)
 
 
 def _scale(criterion: Criterion) -> str:
