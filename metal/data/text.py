@@ -31,6 +31,8 @@ def printable(text: object) -> str:
 
 def printable_sentence(text: str) -> str:
     """The same for what a page writes itself, which may hold the closed isolates of `within`."""
+    if text.isprintable():
+        return text
     parts = _ISOLATED.split(text)  # every second one stood in an isolate
     return "".join(
         f"{ISOLATE}{printable(part)}{END_ISOLATE}" if place % 2 else printable(part) for place, part in enumerate(parts)

@@ -131,9 +131,8 @@ def _unbroken(words: str) -> Markup:
 
 def _harmless(value: Any) -> Any:
     """A value of a template, without characters that a page must not hold."""
-    if not isinstance(value, str) or value.isprintable():
-        return value
-    return type(value)(printable_sentence(value))  # what was markup before is
+    # What was markup before is markup again.
+    return type(value)(printable_sentence(value)) if isinstance(value, str) else value
 
 
 def _inline(chart: Chart) -> Markup:
