@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
@@ -18,6 +19,8 @@ from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, S
 # A busy machine is no failure, and luck finds none: the same examples every time.
 settings.register_profile("metal", deadline=None, max_examples=40, derandomize=True, database=None)
 settings.load_profile("metal")
+# Hypothesis also draws constants of whatever modules a process has imported by then: of METAL's, that is luck.
+providers._get_local_constants = providers.Constants
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -189,6 +190,23 @@ def test_a_bucket_that_is_missing_or_may_not_be_touched(server: GoogleBatchServe
         with pytest.raises(CallFailed, match=f"bucket {bucket[5:]}") as failed:
             trip(client, lambda client: submitted(client, tmp_path, asks(1)))
         assert failed.value.kind == kind
+
+
+def test_nothing_is_asked_behind_a_run(
+    server: GoogleBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client would ask what the bucket is, on a thread that goes on when the run is over."""
+    begun: list[str] = []
+
+    class Thread(threading.Thread):
+        def start(self) -> None:
+            begun.append(self._target.__module__)  # type: ignore[attr-defined]
+            super().start()
+
+    monkeypatch.setattr(threading, "Thread", Thread)
+    trip(opened(VERTEX, server), lambda client: submitted(client, tmp_path, asks(1)))
+    assert begun
+    assert not [module for module in begun if module.startswith("google.")]
 
 
 def test_what_states_mean() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -50,6 +51,8 @@ _STATUS = {
     "UNAUTHENTICATED": 401,
 }
 _STATUS_OF_NUMBER = dict(enumerate(_STATUS.values(), 1))
+# Otherwise the client asks, on a thread that outlives it, what the bucket is: for traces, which METAL does not make.
+_NO_TRACES = "DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true"
 
 
 def on_thread(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
@@ -163,6 +166,7 @@ def open_bucket(model: Model, project: str) -> Bucket:
         )
     from google.cloud import storage  # type: ignore[attr-defined]
 
+    os.environ.setdefault(*_NO_TRACES)
     with login_needed(model):
         client = storage.Client(project=project, credentials=credentials(model))
         bound(client._http)
