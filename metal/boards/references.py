@@ -6,7 +6,7 @@ Source: Bidimensional Leaderboards, M.3 and Figure 3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,8 @@ class ReferenceSettings:
 class ReferenceCurve:
     """Metrics' correlations with people by number of references. table: COLUMNS first.
 
-    main: the criterion shown first. reference: what the reference people are called. notes: data problems; warnings:
-    about people left out beforehand. pictures: how many were written.
+    main: the criterion shown first. reference: what the reference people are called. titles: of criteria.
+    notes: data problems; warnings: about people left out beforehand. pictures: how many were written.
     """
 
     main: str
@@ -67,6 +67,7 @@ class ReferenceCurve:
     signature: str
     warnings: tuple[str, ...] = ()
     pictures: int = 0
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"ReferenceCurve(against {self.reference}, {len(self.table)} rows in .table)"
@@ -125,6 +126,7 @@ def reference_curve(
             *left_out(dataset, settings),
         ),
         signature,
+        titles={cell.criterion: dataset.called(cell.criterion) for cell in cells},
     )
 
 

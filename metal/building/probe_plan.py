@@ -14,6 +14,7 @@ import pandas as pd
 from metal.building.describe import quality_of
 from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Others, Probe
 from metal.data.dataset import Dataset, assemble
+from metal.data.languages import language_name
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Criterion, Output
@@ -211,9 +212,11 @@ def _warnings(
             f"with `aspects`, e.g. `aspects={{{unknown[0]!r}: 'language'}}` (one of {', '.join(ASPECTS)})"
         )
     counts = Counter(output.language for output in originals)
-    if few := [f"{language} {count}" for language, count in counts.items() if count < per_language]:
+    if few := [f"{language_name(code)} {count}" for code, count in counts.items() if count < per_language]:
         yield f"fewer than {per_language} outputs with a text: {listed(few)}"
     none = made[made["made"] == 0]
     if len(none):
-        places = [f"{row['condition']} in {row['language']}: {row['why']}" for row in none.to_dict("records")]
+        places = [
+            f"{row['condition']} in {language_name(row['language'])}: {row['why']}" for row in none.to_dict("records")
+        ]
         yield f"{plural(len(none), 'probe')} made nothing: {first_few(places, 4)}"

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import metal
 from metal.cli.printing import print_json, warn_at_once
 from metal.cli.verb import AS_JSON, verb
-from metal.data.text import plural, with_minus
+from metal.data.text import figure, plural, with_minus
+from metal.runs.board_run import REFERENCES
 from metal.runs.run import spoken
 from metal.show.board.raters import against_people
 from metal.show.terminal import console
+from metal.show.view import TableView
 
 if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
@@ -137,43 +139,21 @@ def references(data: Path, as_json: bool, **options: Any) -> None:
 
 
 def _print_references(curve: ReferenceCurve) -> None:
-    from metal.auditing.paper_tables import number
     from metal.show.charts.lines import metrics_of_cell
 
     for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
+        title = f"{curve.titles[str(criterion)]}, {spoken(str(language))}: agreement with {curve.reference}"
+        records: list[dict[Any, Any]] = rows.to_dict("records")
+        console.show(TableView.of_figures(None, "references", title, records, described=REFERENCES, heads=2))
         parts = list(metrics_of_cell(rows))
-        numbers = sorted({int(row["references"]) for _, _, steps in parts for row in steps})
-        columns = ["references", *(name for name, _, _ in parts)]
-        by_number = [{int(row["references"]): _cell(row) for row in steps} for _, _, steps in parts]
-        table = [
-            [
-                str(k or "any"),
-                *(
-                    cells.get(k, "-") if cells else number(level, 3)
-                    for (_, level, _), cells in zip(parts, by_number, strict=True)
-                ),
-            ]
-            for k in (numbers or [0])
-        ]
-        outputs = rows["outputs"].max()
-        title = f"{spoken(str(language))} {criterion}: Pearson with {curve.reference}, {outputs:,} outputs"
-        console.table(title, columns, table)
         for name, _, steps in parts:
             if len(steps) > 1:
                 console.say(_sentence(name, steps, [(other, level) for other, level, none in parts if not none]))
-        for reason in dict.fromkeys(
-            f"{row['metric']}: {row['undefined']}" for row in rows.to_dict("records") if row["undefined"]
-        ):
+        for reason in dict.fromkeys(f"{row['metric']}: {row['undefined']}" for row in records if row["undefined"]):
             console.say(reason, dim=True)
     console.console().print()
-    console.say("Mean over draws of references, and after ± their standard deviation.", dim=True)
+    console.say("r: Pearson, mean over draws of references; sd: standard deviation over these.", dim=True)
     console.warn(curve.notes)
-
-
-def _cell(row: dict[Any, Any]) -> str:
-    from metal.auditing.paper_tables import number
-
-    return number(row["pearson"], 3) + ("" if isnan(row["spread"]) else f" ±{row['spread']:.3f}")
 
 
 def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, float]]) -> str:
@@ -182,7 +162,7 @@ def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, fl
     if isnan(first["pearson"]) or isnan(last["pearson"]):
         return f"{name}: undefined at an end of the curve"
     change = last["pearson"] - first["pearson"]
-    text = f"{name}: {change:+.3f} from {first['references']} to {last['references']} references"
+    text = f"{name}: {figure(change, '+.3f')} from {first['references']} to {last['references']} references"
     for other, level in levels:
         below = [row["references"] for row in steps if not row["pearson"] > level]
         if len(below) == len(steps):

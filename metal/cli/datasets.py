@@ -193,8 +193,7 @@ def _show_reading(dataset: Dataset, more: str = "") -> None:
     kinds: Counter[str] = Counter(rater.kind for rater in dataset.raters.values())
     sizes = f"{len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs of {len(dataset.sources):,} sources"
     console.say(f"  {sizes}")
-    languages = sorted(dataset.languages, key=language_order)
-    console.say("  languages: " + ", ".join(f"{code} {language_name(code)}" for code in languages))
+    console.say(f"  languages: {', '.join(map(language_name, sorted(dataset.languages, key=language_order)))}")
     console.say("  criteria: " + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()))
     raters = (plural(kinds[kind], words, "people" * (kind == "human")) for kind, words in KINDS.items() if kinds[kind])
     console.say(f"  raters: {', '.join(raters)}")

@@ -6,7 +6,6 @@ import gc
 import shlex
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
-from metal.cli.verb import Verb, verb
+from metal.cli.verb import VERBOSE, Verb, verb
 from metal.data.text import duration
 from metal.errors import NothingToDo
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
-    from metal.data.records import Output
     from metal.raters.judges.engine import Engine
     from metal.raters.judges.limits import CostEstimate
     from metal.running.asking import Callbacks
@@ -173,6 +171,7 @@ def _finish_judging(run: Judging) -> None:
 @verb(
     metal.generate,
     ASK,
+    VERBOSE,
     examples=r"""
         metal generate datasets/mine -m openai:gpt-4o --dry-run
         metal generate datasets/mine -m openai:gpt-4o,gemini:gemini-2.5-pro \
@@ -180,7 +179,8 @@ def _finish_judging(run: Judging) -> None:
         metal generate --resume runs/mine-generate
     """,
 )
-def generate(ask: bool | None, **options: Any) -> None:
+def generate(ask: bool | None, verbose: bool, **options: Any) -> None:
+    from metal.show.pages import screen
     from metal.show.terminal import asking_text
 
     with callbacks(ask) as given:
@@ -189,50 +189,17 @@ def generate(ask: bool | None, **options: Any) -> None:
     if outcome.dry_run:
         asking_text.show_estimates(outcome.estimates, outcome.what, first_prompt=True)
         return
-    _show_outputs(run)
+    if run.texts:
+        for part in screen(run.texts, verbose=verbose):
+            console.show(part)
     if job.plan.models:
         asking_text.show_calls(outcome.statistics, job.plan)
     for name, statistics in outcome.statistics.items():
         for line in asking_text.oddities(name, statistics, "no text"):
             console.say(line)
-    _show_flags(run)
     for note in job.notes:
         console.say(f"note: {note}")
     replies = f"; the replies are in {run.folder}" if job.plan.models else ""
     console.say(f"In {job.folder}{replies} ({duration(outcome.seconds)})", wrap=False)
     console.say(f"Report: {run.folder / 'report.html'}", wrap=False)
-    not_asked = sum(statistics.not_asked for statistics in outcome.statistics.values())
-    finish(run, "" if not_asked else shlex.join(["metal", "annotate", "export", str(job.folder), "--to", "html"]))
-
-
-def _show_outputs(run: Generating) -> None:
-    """What there is in a sentence; then one row per generator: texts, flagged and chosen ones."""
-    outputs: list[Output] = run.job.outputs
-    rows: list[list[str]] = []
-    if run.texts:
-        from metal.show.pages import headline
-
-        console.say(headline(run.texts), bold=True)
-    for name in dict.fromkeys(output.generator for output in outputs):
-        texts = [output for output in outputs if output.generator == name]
-        flagged, chosen = sum(bool(output.flags) for output in texts), sum(output.chosen for output in texts)
-        statistics = run.outcome.statistics.get(name)  # None: of another run
-        missing = f"{sum(statistics.kinds.values()) - statistics.answered:,}" if statistics else "-"
-        model, _, quality = name.rpartition("/")
-        rows.append([model or "people", quality, f"{len(texts):,}", missing, f"{flagged:,}", f"{chosen:,}"])
-    if rows:
-        console.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
-
-
-def _show_flags(run: Generating) -> None:
-    """Why outputs are flagged, and where that leaves a source without one."""
-    reasons = Counter((output.generator, flag) for output in run.job.outputs for flag in output.flags)
-    for (name, flag), count in sorted(reasons.items()):
-        console.say(f"{name}: {count:,} flagged: {flag}")
-    if reasons and not run.job.request.keep_flagged:
-        console.say("Flagged outputs are kept but not chosen; --keep-flagged lets them be.")
-    usable = {output.source for output in run.job.outputs if output.chosen}
-    left = sorted({source.source for source in run.job.plan.sources} - usable)
-    if left:
-        listed = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
-        console.say(f"warning: {len(left):,} passages have no usable output to choose: {listed}")
+    finish(run, "")

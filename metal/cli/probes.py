@@ -10,6 +10,7 @@ import metal
 from metal.cli.analyses import analysis, read_and_say
 from metal.cli.judging import ASK, callbacks, finish
 from metal.cli.verb import DATASET, CommandGroup, verb
+from metal.data.languages import language_name, language_order
 from metal.data.text import count, plural
 from metal.show.terminal import console
 
@@ -33,8 +34,9 @@ def plan(data: Path, **options: Any) -> None:
     calls = f"{planned.calls:,} calls for a judge with one prompt"
     console.say(f"{outputs:,} outputs, changed and as they were, on {criteria}: {calls}.", bold=True)
     table = planned.made.pivot_table(index=["kind", "condition"], columns="language", values="made", sort=False)
+    table = table[sorted(table, key=lambda code: language_order(str(code)))]
     rows = [[condition, kind, *map(count, made)] for (kind, condition), *made in table.itertuples()]
-    console.table("Changed outputs", ["changed", "kind", *table.columns], rows)
+    console.table("Changed outputs", ["changed", "kind", *map(language_name, table)], rows, keep=2)
     for warning in planned.warnings:
         console.say(f"warning: {warning}")
     console.say(f"In {planned.folder}", wrap=False)

@@ -306,6 +306,8 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
 class _Share(click.FloatRange):
     """A share of one, `0.1` or `10%`."""
 
+    name = "share"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = str(value).removesuffix("%")
         share = value if number == str(value) else click.FLOAT(number, param, ctx) / 100

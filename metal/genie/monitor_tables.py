@@ -259,7 +259,7 @@ def monitor_warnings(
         warnings.append(
             f"{len(unexamined):,} of {len(people):,} people answered no test question: {', '.join(unexamined[:8])}"
         )
-    warnings += [_remedy_for(doubted) for doubted in monitoring.doubted]
+    warnings += [_remedy_for(doubted, dataset.called(doubted.criterion)) for doubted in monitoring.doubted]
     for row in monitoring.raters.to_dict("records"):
         asked = sum(row[f"{side}_asked"] for side in SIDES)
         right = sum(row[f"{side}_right"] for side in SIDES)
@@ -282,7 +282,7 @@ def monitor_warnings(
     return tuple(warnings)
 
 
-def _remedy_for(doubted: DoubtedQuestions) -> str:
+def _remedy_for(doubted: DoubtedQuestions, criterion: str) -> str:
     remedy = "look at the golds, and at the criterion's direction"
     if doubted.side == NEGATIVE:
         remedy = (
@@ -290,7 +290,7 @@ def _remedy_for(doubted: DoubtedQuestions) -> str:
             f"[criteria.{doubted.criterion}] in dataset.toml"
         )
     return (
-        f"{doubted.failed} of {doubted.people} people fail {doubted.side} questions on {doubted.criterion} "
+        f"{doubted.failed} of {doubted.people} people fail {doubted.side} questions on {criterion} "
         f"({language_name(doubted.language)}), so that nobody is called noisy for them: {remedy}"
     )
 

@@ -156,10 +156,10 @@ def monitor(
     noisy: dict[str, list[str]] = {}
     for row in workers:
         if row["noisy"]:
-            noisy.setdefault(row["rater"], []).extend(why_noisy(row))
+            noisy.setdefault(row["rater"], []).extend(why_noisy(row, criteria[row["criterion"]].title))
     return Monitoring(
         frame,
-        rater_table(frame),
+        rater_table(frame, criteria),
         pd.DataFrame(mixtures, columns=list(MIXTURES)),
         question_table(table, questions),
         {name: tuple(why) for name, why in sorted(noisy.items())},
@@ -202,17 +202,17 @@ def _mixture_rows(
         }
 
 
-def why_noisy(row: Mapping[str, Any]) -> Iterator[str]:
-    """`negative questions on task_quality (hi): 2 of 9 right, P 0.998`."""
+def why_noisy(row: Mapping[str, Any], criterion: str) -> Iterator[str]:
+    """`negative questions on Task quality (Hindi): 2 of 9 right, P 0.998`. criterion: its title."""
     for side in SIDES:
         p = row[f"{side}_p_noisy"]
         if row[f"{side}_noisy"]:
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
             shown = f"{p:.3f}" if p < 0.9995 else "above 0.999"
-            yield f"{side} questions on {row['criterion']} ({language_name(row['language'])}): {counts}, P {shown}"
+            yield f"{side} questions on {criterion} ({language_name(row['language'])}): {counts}, P {shown}"
 
 
-def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
+def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
     """One row per rater, noisiest first: right answers of all given, the task and side that speak most against them.
 
     weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval, which lean on
@@ -230,7 +230,8 @@ def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
         summary |= {"unanswered": int(of_rater["unanswered"].sum()), "noisy": bool(of_rater["noisy"].any())}
         if places:
             row, side = max(places, key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]))
-            summary["weakest"] = f"{side} questions on {row['criterion']} ({language_name(row['language'])})"
+            criterion = criteria[row["criterion"]].title
+            summary["weakest"] = f"{side} questions on {criterion} ({language_name(row['language'])})"
             summary |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
             summary |= _own_share(row[f"{side}_right"], row[f"{side}_asked"])
         rows.append(summary)

@@ -113,6 +113,14 @@ OPTIONAL: Tables = {
     ),
     "crowd_dots": (*CELL, *unshown("rater", "score", "people", "outputs")),
 }
+# The table of metal.boards.references, which is no part of a run.
+REFERENCES = (
+    Column("metric", "metric"),
+    Column("references", "references", lambda number: count(number) if known(number) else "any"),
+    Column("pearson", "r with people", share, direction="higher"),
+    Column("spread", "sd over draws", share),
+    Column("outputs", "outputs", count),
+)
 
 KINDS = {**records.KINDS, "human": "people", "ensemble": "ensemble"}
 

@@ -111,6 +111,15 @@ class MonitorRun(Run):
         return [row["rater"] for row in self.examined if row["noisy"]]
 
     @cached_property
+    def why_noisy(self) -> dict[str, list[str]]:
+        """Rater -> the questions that speak against them, in words, for those who fail test questions."""
+        reasons: dict[str, list[str]] = {}
+        for row in self.records("workers"):
+            if row["noisy"]:
+                reasons.setdefault(row["rater"], []).extend(monitoring.why_noisy(row, self.criterion(row["criterion"])))
+        return reasons
+
+    @cached_property
     def standing_out(self) -> dict[str, list[str]]:
         """Rater -> what stands out in how they rate beside others, in words."""
         habits: dict[str, list[str]] = {}

@@ -17,6 +17,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import Any, Self
 
+from metal.data.languages import language_name
 from metal.data.text import MINUS, figure, interval, known, name, slug
 
 WIDTH = 400
@@ -315,9 +316,9 @@ def tick_text(tick: float, ticks: Sequence[float]) -> str:
     return ("0" if float(text) == 0 else text).replace("-", MINUS)
 
 
-def cell_key_and_label(what: str, criterion: str, language: str) -> tuple[str, str]:
-    """Name and title of a picture of one criterion and language; "" is all languages."""
+def cell_key_and_label(what: str, criterion: str, language: str, title: str) -> tuple[str, str]:
+    """Name and title of a picture of one criterion, of this title, and language; "" is all languages."""
     return (
         f"{what}_{slug(criterion)}_{slug(language) if language else 'all'}",
-        f"{criterion} ({language or 'all languages'})",
+        f"{title}, {language_name(language) if language else 'all languages'}",
     )

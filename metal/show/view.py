@@ -131,11 +131,12 @@ class TableView:
     @classmethod
     def of_figures(
         cls,
-        run: Run,
+        run: Run | None,
         source: str,
         title: str,
         rows: Sequence[Row],
         *,
+        described: Iterable[Column] = (),
         cells: Mapping[str, Callable[[Row], Cell | str]] | None = None,
         titles: Mapping[str, str] | None = None,
         without: Iterable[str] = (),
@@ -144,12 +145,15 @@ class TableView:
     ) -> Self:
         """Rows of the run's table `source` with every column that its description shows.
 
+        described: the columns, where the rows are no table of a run or where run is None.
         cells, titles: of columns that look otherwise here. without: columns left out.
         band: the column whose even numbers stand on a band. options: name, heads, notes and most, as in `of`.
         """
-        columns = [column for column in run.columns(source) if column.shown and column.name not in set(without)]
+        described = described or (run.columns(source) if run else ())
+        columns = [column for column in described if column.shown and column.name not in set(without)]
         headings = [(titles or {}).get(column.name, column.title) for column in columns]
-        special = {"criterion": lambda row: run.criterion(row["criterion"]), **(cells or {})}
+        titled = {"criterion": lambda row: run.criterion(row["criterion"])} if run else {}
+        special = {**titled, **(cells or {})}
 
         def shown(column: Column, row: Row) -> Cell:
             own = special[column.name](row) if column.name in special else Cell(column.text(row), column.ends(row))

@@ -296,7 +296,7 @@ def test_faults_are_counted_and_told(metal: Metal, llm_server: LlmServer, mine: 
             assert kind in said
         assert f"{name}: 2 replies came on being asked again" in done.said
     assert "no score" not in done.said
-    assert "warning: 4 passages have no usable output to choose: en-0, en-1, en-2, ..." in done.said
+    assert "Passages without a text to rate: 4 passages in 1 language; in English 4 of 4." in done.said
     assert {one["source"] for one in outputs(mine)} == {f"zh-{n}" for n in range(EACH)}
     assert Counter(one["generator"] for one in outputs(mine)) == {GOOD: EACH, BAD: EACH}
 
@@ -422,10 +422,11 @@ def test_what_another_run_sent_stays_recorded(metal: Metal, llm_server: LlmServe
 
 def test_references_need_no_model(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
     del metal.env["OPENAI_API_KEY"]
-    done = metal("generate", mine, "-q", "reference", "-l", "ar,zh")
+    done = metal("generate", mine, "-q", "reference", "-l", "ar,zh", "-v")
     assert llm_server.requests == 0
     assert len(outputs(mine)) == 2 * EACH == len(chosen(mine))
-    assert f"people reference {2 * EACH} - 0 {2 * EACH}" in done.said  # nobody was asked, so no text is missing
+    # Nobody was asked, so that no text is missing.
+    assert f"Chinese reference reference {EACH} 0 0 {EACH}" in done.said
     assert "replies" not in done.said
     dry = metal("generate", mine, "-q", "reference", "--dry-run", "--out", "other")
     assert "No calls to make: 12 passages, quality reference. Nothing was sent." in dry.said
@@ -535,10 +536,10 @@ def test_a_prompt_that_brings_nothing_takes_nothing_away(metal: Metal, llm_serve
 def test_a_generator_that_goes_wrong(text: str, flag: str, metal: Metal, llm_server: LlmServer, mine: Path) -> None:
     answer_with(llm_server, good="صوّت المجلس على إبقاء العبّارة ودفع الخسارة من رسوم المواقف.", bad=text)
     done = metal("generate", mine, "-m", MODEL, "-l", "ar")
-    assert f"{BAD}: {EACH} flagged: {flag}" in done.said
+    assert f"{EACH} of {EACH} texts flagged (" in done.said
+    assert f"{EACH} {flag}" in done.said
     assert all(flag in one["flags"] for one in outputs(mine) if one["generator"] == BAD)
     assert chosen(mine) == {f"ar-{n}/{GOOD}" for n in range(EACH)}
-    assert "--keep-flagged lets them be" in done.said
     metal("generate", "--resume", "runs/mine-generate", "--keep-flagged", "--seed", "5")
     assert llm_server.requests == 2 * EACH
     assert len(chosen(mine)) == EACH
@@ -555,8 +556,9 @@ def test_copies_are_flagged_and_a_passage_may_be_left_without_an_output(
     llm_server.answer = copy
     done = metal("generate", mine, "-m", MODEL)
     assert chosen(mine) == set()
-    assert f"{GOOD}: {PASSAGES} flagged: copies the passage" in done.said
-    assert f"warning: {PASSAGES} passages have no usable output to choose: ar-0, ar-1, ar-2, ..." in done.said
+    assert f"{2 * PASSAGES} texts in 3 languages: 0 can be handed out to be rated, {2 * PASSAGES} flagged." in done.said
+    assert f"{2 * EACH} copies the passage" in done.said
+    assert f"{PASSAGES} passages in 3 languages; in Arabic {EACH} of {EACH}" in done.said
     assert "none of the outputs is chosen" in metal.refused("judge", mine, "-j", MODEL)
     metal("generate", mine, "-m", MODEL, "--keep-flagged")
     assert llm_server.requests == 2 * PASSAGES

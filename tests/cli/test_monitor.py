@@ -64,7 +64,7 @@ def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
     assert "Test questions (rate-learned-2)" in said
     assert re.search(r"en-2 0 of 18 \d+ of 12 0% >0\.999 noisy native \[", said)
     assert re.search(r"sw-1 18 of 18 0 of 12 0% >0\.999 noisy native \[", said)
-    assert "sw-1 is noisy: negative questions on task_quality (Swahili): 0 of 6 right, P above 0.999; negative" in said
+    assert "sw-1 is noisy: negative questions on Task quality (Swahili): 0 of 6 right, P above 0.999; negative" in said
     assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
     assert "Without noisy people 144 ratings would be dropped; nothing is removed from the dataset." in said
     assert "|tests:" in shown
@@ -164,7 +164,7 @@ def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Comman
     answers.loc[negative & (answers["criterion"] == "task_quality"), "score"] = 2.0
     write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
     said = "\n".join(sim.json("monitor", "sim", *QUICK, "--out", "one")["warnings"])
-    assert "3 of 3 people fail negative questions on task_quality (English), so that nobody is called noisy" in said
+    assert "3 of 3 people fail negative questions on Task quality (English), so that nobody is called noisy" in said
     assert "of_source = false under [criteria.task_quality] in dataset.toml" in said
     assert "on hallucinations" not in said
     card = sim.folder / "sim/dataset.toml"
@@ -263,7 +263,7 @@ def test_where_everybody_fails_nobody_is_left_out(commands: Commands) -> None:
     people = {f"en-{number}": always_best for number in (1, 2, 3)}
     examined(Path("sim"), people, count=12, languages=("en",), criteria=ASKED.values())
     shown = commands("monitor", "sim", *QUICK)
-    assert "3 of 3 people fail negative questions on hallucinations (English), so that nobody is called noisy" in shown
+    assert "3 of 3 people fail negative questions on Hallucinations (English), so that nobody is called noisy" in shown
     assert "is noisy" not in shown
     commands("audit", "sim", *QUICK, "-c", "hallucinations", "--exclude-noisy")
     assert table(Path("runs/sim"), "exclusions").empty
@@ -302,7 +302,7 @@ def test_an_llm_judge_that_always_says_the_best_is_named(template: Path, process
         assert set(answers["output"]) == set(read_questions(tmp_path / "sim"))
         assert set(answers["rater"]) == {"openai:gpt-4o/detailed"}
         said = run("monitor", "sim", "judges", *QUICK, "--out", "people").said
-        assert "openai:gpt-4o/detailed is noisy: negative questions on task_quality (English): 0 of 6 right" in said
+        assert "openai:gpt-4o/detailed is noisy: negative questions on Task quality (English): 0 of 6 right" in said
         workers = table(tmp_path / "people", "workers").set_index(["rater", "language", "criterion"])
         alone = ("openai:gpt-4o/detailed", "sw", "task_quality")
         assert workers.loc[alone, "kind"] == "llm"

@@ -168,12 +168,12 @@ def test_languages_and_criteria_are_tasks_of_their_own() -> None:
     found = everybody({"en-1": only_hallucinations_wrong, "sw-1": always_best}, raters)
     assert list(found.noisy) == ["en-1", "sw-1"]
     assert [why.partition(":")[0] for why in found.noisy["en-1"]] == [
-        "positive questions on hallucinations (English)",
-        "negative questions on hallucinations (English)",
+        "positive questions on Hallucinations (English)",
+        "negative questions on Hallucinations (English)",
     ]
     assert [why.partition(":")[0] for why in found.noisy["sw-1"]] == [
-        "negative questions on task_quality (Swahili)",
-        "negative questions on hallucinations (Swahili)",
+        "negative questions on Task quality (Swahili)",
+        "negative questions on Hallucinations (Swahili)",
     ]
     cells = found.workers.groupby(["language", "criterion"], sort=False).size()
     assert cells.to_dict() == {(language, name): n for language, n in (("en", 4), ("sw", 3)) for name in METAL}

@@ -229,17 +229,15 @@ def against_people(
     title: str, rows: Sequence[Row], run: BoardRun | None = None, notes: Iterable[str] = ()
 ) -> TableView:
     """Raters of the table `crowd_raters`, those that agree best with the reference people first; one of these last."""
-    columns = [column for column in OPTIONAL["crowd_raters"] if column.shown]
-    shown = [
-        [Cell(ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"]))]
-        + [Cell(column.text(row), column.ends(row)) for column in columns[1:]]
-        for row in sorted(
-            rows, key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0))
-        )
-    ]
     explained = "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds."
-    return TableView.of(
-        run, "crowd_raters", title, [column.title for column in columns], shown, notes=(explained, *notes)
+    return TableView.of_figures(
+        run,
+        "crowd_raters",
+        title,
+        sorted(rows, key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0))),
+        described=OPTIONAL["crowd_raters"],
+        cells={"rater": lambda row: ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"])},
+        notes=(explained, *notes),
     )
 
 

@@ -105,7 +105,7 @@ def _short(logarithm: float) -> str:
 def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
     """A picture per cell, with a curve for each metric."""
     for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
-        key, label = cell_key_and_label("references", str(criterion), str(language))
+        key, label = cell_key_and_label("references", str(criterion), str(language), curve.titles[str(criterion)])
         chart = references_chart(key, label, list(metrics_of_cell(rows)), curve.reference)
         if chart:
             yield chart

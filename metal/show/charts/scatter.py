@@ -182,7 +182,7 @@ def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
         drawn = panels(rows[rows["kind"] != "ceiling"], in_cell)
         scale = crowd.scales[str(criterion)]
         ends = None if scale.low is None or scale.high is None else (scale.low, scale.high)
-        key, label = cell_key_and_label("crowd", str(criterion), str(language))
+        key, label = cell_key_and_label("crowd", str(criterion), str(language), crowd.titles[str(criterion)])
         chart = disagreement(key, label, drawn, people=crowd.reference, ends=ends, area=area)
         if chart:
             yield chart

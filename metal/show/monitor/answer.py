@@ -10,7 +10,6 @@ from metal.data.languages import language_name
 from metal.data.text import known, name, percent, plural, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitor_tables import DISAGREES, NEVER
-from metal.genie.monitoring import why_noisy
 from metal.runs.columns import Row
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.words import limits
@@ -115,11 +114,7 @@ def scope(run: MonitorRun) -> str:
 
 def answer_table(run: MonitorRun) -> TableView:
     """Who stands out, how, and what to do about it."""
-    noisy: dict[str, list[str]] = {}
-    for worker in run.records("workers"):
-        if worker["noisy"]:
-            noisy.setdefault(worker["rater"], []).extend(why_noisy(worker))
-    rows: Rows = [[name(rater), "; ".join(noisy.get(rater, [])), LEAVE_OUT] for rater in run.noisy]
+    rows: Rows = [[name(rater), "; ".join(run.why_noisy.get(rater, [])), LEAVE_OUT] for rater in run.noisy]
     rows += [_row(run, row) for row in worst_first(run)]
     columns = ("who", "what stands out", "what to do")
     title = "Who stands out, the worst first"

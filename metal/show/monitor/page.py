@@ -9,7 +9,6 @@ from typing import Any
 from metal.data.languages import language_name
 from metal.data.text import count, known, listed, with_minus, within
 from metal.genie.behaviour import ALL_CRITERIA
-from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.answer import answer_table
 from metal.show.monitor.sections import raters_table
@@ -66,11 +65,9 @@ def _tests(run: MonitorRun) -> Screen:
     view = raters_table(run, ("languages", "weakest"), MOST)
     title = f"Test questions ({run.manifest['settings']['model']})"
     yield replace(view, title=title, notes=(*view.notes, explained))
-    reasons: dict[str, list[str]] = {}
-    for row in run.records("workers"):
-        if row["noisy"]:
-            reasons.setdefault(row["rater"], []).extend(why_noisy(row))
-    yield from (Paragraph(f"{within(rater)} is noisy: {'; '.join(why)}") for rater, why in sorted(reasons.items()))
+    yield from (
+        Paragraph(f"{within(rater)} is noisy: {'; '.join(why)}") for rater, why in sorted(run.why_noisy.items())
+    )
 
 
 def _beside(run: MonitorRun) -> Screen:
