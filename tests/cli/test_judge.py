@@ -715,13 +715,14 @@ def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: L
 
 
 def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    """A limit on the size of files stands in for a full disk."""
+    """A limit on the size of files stands in for a full disk; byte code cut to it would stay."""
     command = ("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r")
 
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 
-    done = by_itself(*command, "--concurrency", 2, cwd=tmp_path, env=metal.env, preexec_fn=small)
+    env = metal.env | {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = by_itself(*command, "--concurrency", 2, cwd=tmp_path, env=env, preexec_fn=small)
     assert done.code == 2, done.err
     assert done.err.count("\n") == 1
     assert "journal.jsonl" in done.err
