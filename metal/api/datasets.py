@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from metal.api.read import Data, Inputs, Ratings
     from metal.auditing.check import Finding
     from metal.data.dataset import Dataset
+    from metal.data.records import Criterion
 
 BLOCK = 20_000  # rows that are written at once
 
@@ -39,9 +40,16 @@ class Check:
     test_questions: tuple[str, ...] = ()
 
     @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """All that makes figures doubtful, with the kind of each."""
+        from metal.auditing.check import Finding
+
+        return (*(Finding("test-questions", line) for line in self.test_questions), *self.findings)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """All that makes figures doubtful, in words."""
-        return (*self.test_questions, *(finding.message for finding in self.findings))
+        """The same in words."""
+        return tuple(remark.message for remark in self.remarks)
 
     def __repr__(self) -> str:
         return f"<check of {self.dataset.identity}: {len(self.warnings)} warnings>"
@@ -82,7 +90,7 @@ def check(data: Data, *ratings: Ratings) -> Check:
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """What is in a dataset. tables: lengths, classes_by_quality, table_1, table_2. warnings: who was left out.
+    """What is in a dataset. tables: lengths, classes_by_quality, numbers, table_1, table_2. warnings: who was left out.
 
     reversals: where counts and rates of classes tell opposite stories, in words.
     """
@@ -106,7 +114,7 @@ class Description:
         import tomli_w
 
         from metal.runs.parts import write_tables
-        from metal.show.audit.people import quality_charts
+        from metal.show.dataset.contents import quality_charts
 
         manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")
         with new_folder(Path(folder), force=force) as partial:
@@ -141,13 +149,14 @@ def describe(
     exclude_noisy: ExcludeNoisy = "",
 ) -> Description:
     """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
-    the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2).
+    the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2); of criteria without
+    classes, the numbers they gave.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
 
     Returns the tables. Nothing is written before `save`.
     """
-    from metal.building.describe import classes, lengths, reversals, table_1, table_2
+    from metal.building.describe import classes, lengths, numbers, reversals, table_1, table_2
     from metal.data.tokens import ENCODING, count_text, load_encoding
 
     inputs = load(data)
@@ -161,7 +170,7 @@ def describe(
         dataset = _without_tokens(dataset)
     counts = lengths(dataset, (lambda text: count_text(text, counter)) if counter else None)
     by_quality = classes(dataset, aggregate)
-    tables = {"lengths": counts, "classes_by_quality": by_quality}
+    tables = {"lengths": counts, "classes_by_quality": by_quality, "numbers": numbers(dataset)}
     tables |= {"table_1": table_1(counts), "table_2": table_2(by_quality, dataset)}
     settings = {"encoding": name, "aggregate": aggregate, "exclude_noisy": exclude_noisy}
     opposite = tuple(reversals(by_quality, dataset)) if len(by_quality) else ()
@@ -183,12 +192,12 @@ def _without_tokens(dataset: Dataset) -> Dataset:
 class Comparison:
     """Generators side by side.
 
-    table: a row per language, criterion, rater and generator. warnings: people left out. titles: of criteria.
+    table: a row per language, criterion, rater and generator. warnings: people left out. criteria: of the dataset.
     """
 
     table: pd.DataFrame
     warnings: tuple[str, ...] = ()
-    titles: Mapping[str, str] = field(default_factory=dict)
+    criteria: Mapping[str, Criterion] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows in .table>"
@@ -246,7 +255,7 @@ def compare(
         seed=seed,
         progress=progress or no_progress,
     )
-    return Comparison(table, (*warnings, *made), {key: dataset.called(key) for key in dataset.criteria})
+    return Comparison(table, (*warnings, *made), dataset.criteria)
 
 
 HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds

@@ -29,6 +29,7 @@ _NAMED = re.compile(r"(?:^|[-/_ ])(good|bad|reference)$", re.IGNORECASE)
 _PASSAGES = ("passages", "passage_mean", "passage_sd", "passages_counted")
 _OUTPUTS = ("outputs", "output_mean", "output_sd", "outputs_counted")
 LENGTHS = ("language", *_PASSAGES, *_OUTPUTS)
+NUMBERS = ("criterion", "outputs", "mean", "sd", "lowest", "highest")
 CLASSES = ("language", "criterion", "quality", "level", "count", "items", "share")
 
 
@@ -152,6 +153,20 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
                 if rated and (number or level != NO_CLASS):
                     figures = (language, criterion.name, quality, level, number, rated, number / rated)
                     yield dict(zip(CLASSES, figures, strict=True))
+
+
+def numbers(dataset: Dataset) -> pd.DataFrame:
+    """For each criterion without classes: the outputs that people scored, and of the means over the people of an output
+    their mean, standard deviation (n - 1; NaN of one output) and ends.
+    """
+    people = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
+    means = people.groupby(["criterion", "output"], observed=True)["score"].mean()
+    rows = []
+    for name, criterion in dataset.criteria.items():
+        if not criterion.scale.levels and name in means.index.get_level_values(0):
+            of = means.loc[name]
+            rows.append((name, len(of), of.mean(), of.std(), of.min(), of.max()))
+    return pd.DataFrame(rows, columns=list(NUMBERS))
 
 
 # ---------------------------------------------------------------- METAL's layouts

@@ -14,18 +14,15 @@ import metal
 from metal.api.sample import PICTURE
 from metal.cli.analyses import read_and_say, run_folder
 from metal.cli.printing import print_json, show_table, warn_at_once
-from metal.cli.verb import AS_JSON, FORCE, PATH, WithDefault, verb
+from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.data.languages import language_name, language_order
-from metal.data.records import KINDS
-from metal.data.text import UNDEFINED, coverage, estimate, percent, plural, share
+from metal.data.text import plural
 from metal.errors import UsageError
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from metal.data.dataset import Dataset
 
 
@@ -189,14 +186,12 @@ def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
 def _show_reading(dataset: Dataset, more: str = "") -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.check import lint
+    from metal.show.dataset.contents import raters, sizes
 
-    kinds: Counter[str] = Counter(rater.kind for rater in dataset.raters.values())
-    sizes = f"{len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs of {len(dataset.sources):,} sources"
-    console.say(f"  {sizes}")
+    console.say(f"  {sizes(dataset)}")
     console.say(f"  languages: {', '.join(map(language_name, sorted(dataset.languages, key=language_order)))}")
     console.say("  criteria: " + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()))
-    raters = (plural(kinds[kind], words, "people" * (kind == "human")) for kind, words in KINDS.items() if kinds[kind])
-    console.say(f"  raters: {', '.join(raters)}")
+    console.say(f"  raters: {', '.join(raters(dataset))}")
     for note in dataset.report:
         console.say(f"  note: {note}")
     console.warn((finding.message for finding in lint(dataset)), more=more)
@@ -205,10 +200,13 @@ def _show_reading(dataset: Dataset, more: str = "") -> None:
 @verb(
     metal.check,
     click.Option(["--labels"], is_flag=True, help="Also show how often each rater gave each label."),
+    VERBOSE,
     AS_JSON,
     examples="metal check datasets/pariksha --labels",
 )
-def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) -> None:
+def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as_json: bool) -> None:
+    from metal.show.dataset.checked import checked
+
     given = read_and_say(data)
     with console.progress("checking"):
         result = metal.check(given, *ratings)
@@ -221,34 +219,8 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) ->
         console.say(f"{dataset.identity}: {counted}", bold=True)
         console.say(f"Next: metal {'annotate export' if dataset.outputs else 'generate'} {data} --help", wrap=False)
         return
-    console.say(
-        f"{dataset.identity}: {len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs "
-        f"of {len(dataset.sources):,} sources",
-        bold=True,
-    )
-    rated = result.tables["ratings"].sort_values("language", key=lambda codes: codes.map(language_order), kind="stable")
-    named = {"language": rated["language"].map(language_name), "criterion": rated["criterion"].map(dataset.called)}
-    rated = rated.assign(**named)
-    rated = rated.rename(columns={**KINDS, "human": "people", "language": "", "criterion": ""})
-    show_table("Ratings by kind of rater; outputs by number of people", rated, keep=2)
-    raters = result.tables["raters"]
-    raters = raters.assign(coverage=raters["coverage"].map(coverage), kind=raters["kind"].map(KINDS))
-    show_table("Raters", raters.rename(columns={"languages": "lang.", "criteria": "crit."}))
-    if labels:
-        _show_labels(result.tables["labels"])
-    console.warn(result.warnings)
-    if not result.warnings:
-        console.say("No warnings.")
-
-
-def _show_labels(labels: pd.DataFrame) -> None:
-    """How often each rater gave each label, one table per criterion."""
-    for criterion, of_criterion in labels.groupby("criterion", sort=False):
-        rows = [
-            [str(rater), *(f"{row['count']:,} ({percent(row['share'])})" for row in given.to_dict("records"))]
-            for rater, given in of_criterion.groupby("rater", sort=True)
-        ]
-        console.table(f"Labels: {criterion}", ["rater", *of_criterion["level"].unique()], rows)
+    for part in checked(dataset, result.tables, result.remarks, verbose=verbose, labels=labels):
+        console.show(part)
 
 
 @verb(
@@ -263,6 +235,8 @@ def _show_labels(labels: pd.DataFrame) -> None:
     examples="metal describe datasets/mine",
 )
 def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:
+    from metal.show.dataset.contents import description
+
     out = run_folder(out, data, "-description")
     check_new(out, force=force)
     given = read_and_say(data)
@@ -273,37 +247,22 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     if as_json:
         print_json(result.to_dict())
         return
-    title = f"{result.dataset.identity}: tokens ({result.settings['encoding']}, mean ± sd) and outputs by language"
-    lengths = result.tables["table_1"].sort_values("language", key=lambda codes: codes.map(language_order))
-    show_table(title, lengths.assign(language=lengths["language"].map(language_name)))
-    by_quality = result.tables["classes_by_quality"]
-    if len(by_quality):
-        qualities = [quality for quality in dict.fromkeys(by_quality["quality"]) if quality != "all"]
-        counts = " / ".join(f"N({quality})" for quality in qualities) or "N(all)"
-        for figure, title in (("count", f"Classes, {counts}"), ("share", "The same as rates of each")):
-            table = result.tables["table_2"]
-            show_table(title, table[table["figure"] == figure].drop(columns="figure"))
-        for line in result.reversals:
-            console.say(line)
-        _say_tied(by_quality)
+    for part in description(result.dataset, result.tables, result.settings["encoding"]):
+        console.show(part)
+    for line in result.reversals:
+        console.say(line)
     console.say(f"Written to {out}: tables/ (CSV, JSON, Parquet), charts/, run.toml", wrap=False)
-
-
-def _say_tied(classes: pd.DataFrame) -> None:
-    from metal.building.describe import ALL, NO_CLASS
-
-    tied = classes[(classes["level"] == NO_CLASS) & (classes["language"] == ALL) & (classes["quality"] == ALL)]
-    if len(tied):
-        counts = ", ".join(f"{row['criterion']} {row['count']}" for row in tied.to_dict("records"))
-        console.say(f"Outputs on whose class people do not settle: {counts}")
 
 
 @verb(
     metal.compare,
+    VERBOSE,
     AS_JSON,
     examples="metal compare datasets/pariksha --generators GPT4o,gpt-4 --languages hi",
 )
-def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any) -> None:
+    from metal.show.dataset.compared import compared
+
     given = read_and_say(data)
     with console.progress("comparing") as advance:
         comparison = metal.compare(given, *ratings, **options, progress=advance)
@@ -312,24 +271,8 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
     if as_json:
         print_json(table)
         return
-    by_name = table.sort_values("language", key=lambda codes: codes.map(language_order), kind="stable")
-    for (language, criterion), cell in by_name.groupby(["language", "criterion"], sort=False):
-        shared = cell.groupby("rater", sort=False)["sources"].first()
-        columns = ["generator", *(f"{rater} ({n})" for rater, n in shared.items())]
-        rows = [
-            [str(generator), *map(_mean, by.to_dict("records"))]
-            for generator, by in cell.groupby("generator", sort=False)
-        ]
-        where = f"{comparison.titles[str(criterion)]} in {language_name(str(language))}"
-        console.table(f"{where}: mean score [95% interval] (shared sources)", columns, rows)
-    undefined = int(table["mean"].isna().sum())
-    if undefined:
-        why = "; ".join(dict.fromkeys(table.loc[table["mean"].isna(), "undefined"]))
-        console.say(f"{UNDEFINED}: {why} ({undefined:,} figures); fewer --generators share more sources")
-
-
-def _mean(row: dict[Any, Any]) -> str:
-    return estimate(row, "mean", share)
+    for part in compared(table, comparison.criteria, verbose=verbose):
+        console.show(part)
 
 
 @verb(

@@ -16,11 +16,13 @@ import pyarrow.parquet as pq
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
-from metal.data.languages import language_name, language_order
+from metal.data.languages import language_order
 from metal.data.records import Criterion
 from metal.data.text import count, coverage, figure, name, p_value, percent, rounded, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
+from metal.runs.dataset_columns import LANGUAGE as LANGUAGE
+from metal.runs.dataset_columns import LENGTHS
 from metal.runs.parts import again, read_parquet
 from metal.runs.run import CELL, EXCLUSIONS, Run
 from metal.stats.aggregate import ALL_RULES
@@ -28,7 +30,6 @@ from metal.stats.aggregate import ALL_RULES
 ROWS = 50_000  # outputs of a row group, each with its texts and ratings
 AGAIN = again("audit")
 
-LANGUAGE = Column("language", "language", lambda code: name(language_name(code)))
 HEAD = (Column("criterion", ""), LANGUAGE)
 JUDGE = Column("judge", "judge")
 Figure = partial(Column, format=figure, interval=True, direction="higher")
@@ -114,10 +115,7 @@ DESCRIBED: Tables = {
         Figure("alpha", "alpha"),
         *unshown("undefined"),
     ),
-    "lengths": unshown(
-        *("language", "passages", "passage_mean", "passage_sd", "passages_counted"),
-        *("outputs", "output_mean", "output_sd", "outputs_counted"),
-    ),
+    "lengths": LENGTHS,
     "classes_by_quality": (*CELL, *unshown("quality", "level", "count", "items", "share")),
     "table_3": (),
     "table_6": (),

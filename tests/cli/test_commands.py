@@ -97,12 +97,12 @@ def test_json_can_be_piped(runs: Path) -> None:
 
 
 def test_compare_and_check(runs: Path) -> None:
-    done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", "--resamples", "100", cwd=runs)
+    done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", "--resamples", "100", "-v", cwd=runs)
     assert "demo-good" in done.out
     assert "people (4)" in done.out
     rows = json.loads(metal("compare", DEMO, "--resamples", "100", "--json", cwd=runs).out)
     assert rows[0]["signature"]
-    done = metal("check", DEMO, "judges", "--labels", cwd=runs)
+    done = metal("check", DEMO, "judges", "--labels", "-v", cwd=runs)
     assert max(map(len, done.out.splitlines())) <= 80
     assert "lexical: 80 of 400 ratings have no score" in done.out
     assert json.loads(metal("check", DEMO, "--json", cwd=runs).out)["raters"][0]["rater"] == "A1"

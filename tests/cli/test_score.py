@@ -109,7 +109,7 @@ def test_a_run_that_an_audit_takes(scored: Metal) -> None:
     assert (about["command"], about["settings"]["dataset"]) == ("score", "mine")
     assert about["criteria"]["score"]["measure"] == "interval"
     assert "4 outputs" in scored("check", "mine", run).said
-    assert "rouge-1" in scored("check", "mine", run).said
+    assert "rouge-1" in scored("check", "mine", run, "-v").said
     audited = scored("audit", "mine", run, "--resamples", "100")
     assert "no judge took part" in audited.said
     assert (scored.cwd / "runs" / "mine" / "report.html").is_file()

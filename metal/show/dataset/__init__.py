@@ -1,0 +1,1 @@
+"""What `metal describe`, `check` and `compare` print of a dataset."""

@@ -1,0 +1,132 @@
+"""What `metal describe`, `check` and `compare` print: the answer first, counted by hand; the rest with -v."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+import metal
+from metal.auditing.check import lint
+from metal.building.describe import numbers
+from metal.data.dataset import load_dataset
+from metal.show.dataset.checked import FINDINGS, checked
+from metal.show.dataset.compared import compared
+from metal.show.dataset.contents import contents, description
+from metal.show.view import Paragraph, Screen, TableView
+
+DATASETS = Path(__file__).parents[2] / "datasets"
+HOSTILE = "<b>\x1b[31m\u202egpt"
+
+
+def words(screen: Screen) -> list[str]:
+    return [part.text for part in screen if isinstance(part, Paragraph)]
+
+
+def lines(table: TableView) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_a_dataset_without_texts_says_so_and_has_no_columns_of_dashes() -> None:
+    described = metal.describe(DATASETS / "mlqe")
+    screen = list(description(described.dataset, described.tables, "cl100k_base"))
+    lengths, classes, means = (part for part in screen if isinstance(part, TableView))
+    assert [part.text for part in screen[:2] if isinstance(part, Paragraph)] == [
+        f"{described.dataset.identity}: 8,416 ratings of 1,052 outputs of 1,052 sources in 6 languages on 2 criteria "
+        "by 18 people and 1 LLM judge.",
+        "Missing: the texts of all 1,052 sources, the texts of all 1,052 outputs and a score in 62 ratings.",
+    ]
+    assert lengths.columns == ("language", "sources", "outputs")
+    assert [row[0] for row in lines(lengths)][:2] == ["English to Chinese", "English to German"]
+    assert lengths.notes == ("No texts are there, so that tokens cannot be counted.",)
+    assert classes.rows[0][0].text == "Translation quality"
+    (row,) = described.dataset.ratings.query("criterion == 'direct_assessment' and kind == 'human'").pipe(
+        lambda people: [people.groupby("output", observed=True)["score"].mean()]
+    )
+    assert lines(means) == [
+        ["Direct assessment", "1,052", f"{row.mean():.4g}", f"{row.std():.4g}", f"{row.min():.4g}", f"{row.max():.4g}"]
+    ]
+
+
+def test_numbers_are_of_means_over_people() -> None:
+    demo = load_dataset(DATASETS / "demo")
+    assert numbers(demo)["criterion"].tolist() == ["overall_quality"]
+    assert numbers(replace(demo, ratings=demo.ratings[demo.ratings["kind"] != "human"])).empty
+
+
+def test_remarks_of_one_kind_are_counted_together() -> None:
+    check = metal.check(DATASETS / "demo")
+    short = words(checked(check.dataset, check.tables, check.remarks, verbose=False, labels=False))
+    assert short[0] == contents(check.dataset)
+    assert short[1] == "No faults; 21 remarks of 2 kinds make figures doubtful."
+    assert short[3].startswith("warning: two raters with the same scores: Spanish Hallucinations: es-1 and es-3")
+    assert short[4].startswith("warning: one answer to everything (20, -v shows all): Arabic Hallucinations")
+    every = words(checked(check.dataset, check.tables, check.remarks, verbose=True, labels=False))
+    assert every[3:] == [f"warning: {line}" for line in check.warnings]
+    sound = words(checked(check.dataset, check.tables, (), verbose=False, labels=False))
+    assert sound[1:] == ["No faults; nothing makes figures doubtful."]
+
+
+def test_every_kind_of_problem_has_words() -> None:
+    source = Path(lint.__code__.co_filename).read_text(encoding="utf-8")
+    body = source.partition("def lint")[2]
+    assert {code for code in FINDINGS if f'"{code}"' in body} == set(FINDINGS) - {"test-questions"}
+
+
+def table(*rows: tuple[str, str, str, float, float, float]) -> pd.DataFrame:
+    """(criterion, rater, generator, mean, low, high) in Hindi."""
+    columns = ["criterion", "rater", "generator", "mean", "mean_low", "mean_high"]
+    return pd.DataFrame(rows, columns=columns).assign(language="hi", sources=4, undefined="")
+
+
+NAN = float("nan")
+CRITERIA = {
+    name: replace(load_dataset(DATASETS / "demo").criteria["task_quality"], name=name, label=name, direction=direction)
+    for name, direction in (("good", "higher"), ("errors", "lower"), ("even", "higher"))
+}
+
+
+def test_best_means_are_counted_by_the_direction_of_their_criterion() -> None:
+    """People: a on good (apart), b on errors (fewer; not apart), equal on even. The judge: a, a, b."""
+    means = table(
+        ("good", "people", "a", 2.0, 1.8, 2.2),
+        ("good", "people", "b", 1.0, 0.8, 1.2),
+        ("good", "j", "a", 2.0, 1.8, 2.2),
+        ("good", "j", "b", 1.9, 1.8, 2.2),
+        ("errors", "people", "a", 2.0, 0.9, 2.2),
+        ("errors", "people", "b", 1.0, 0.8, 1.2),
+        ("errors", "j", "a", 1.0, 0.8, 1.2),
+        ("errors", "j", "b", 2.0, 1.8, 2.2),
+        ("even", "people", "a", 1.0, 0.8, 1.2),
+        ("even", "people", "b", 1.0, 0.8, 1.2),
+        ("even", "j", "a", 1.0, 0.8, 1.2),
+        ("even", "j", "b", 1.1, 0.8, 1.2),
+    )
+    headline, counts = compared(means, CRITERIA, verbose=False)
+    assert isinstance(headline, Paragraph)
+    assert headline.text == (
+        "People's mean is best for a and b each in 1 of 3 cases (a criterion in a language); in 1 its interval is "
+        "apart from those of the others."
+    )
+    assert isinstance(counts, TableView)
+    assert counts.columns == ("", "a", "b", "several", "as people")
+    assert lines(counts) == [["people", "1", "1", "1", ""], ["j", "2", "1", "0", "1 of 3"]]
+    assert len([part for part in compared(means, CRITERIA, verbose=True) if isinstance(part, TableView)]) == 4
+
+
+def test_one_case_is_its_own_table_and_no_mean_no_answer() -> None:
+    one = table(("good", HOSTILE, "a", 2.0, 1.8, 2.2), ("good", HOSTILE, "b", 1.0, 0.8, 1.2))
+    headline, means = compared(one, CRITERIA, verbose=False)
+    assert isinstance(headline, Paragraph)
+    assert headline.text.endswith(
+        "mean on good in Hindi is best for a, with an interval apart from those of the others."
+    )
+    assert "\x1b" not in headline.text
+    assert "\u202e" not in headline.text
+    assert isinstance(means, TableView)
+    assert means.rows[0][1].below == "[1.800, 2.200]"
+    none = table(("good", "people", "a", NAN, NAN, NAN), ("good", "people", "b", NAN, NAN, NAN)).assign(undefined="why")
+    told = words(compared(none, CRITERIA, verbose=False))
+    assert told[0] == "No source is shared by all 2 generators, so that no means can be compared."
+    assert told[1].startswith("– why (2 figures)")
