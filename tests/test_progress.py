@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from contextvars import copy_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import metal
 from metal.data.files import bundled
-from metal.data.progress import FILES, divided, followed
+from metal.data.progress import FOLLOWER, divided, followed
 from metal.data.tables.files import read_frame
+from metal.show.terminal import console
 
 Steps = list[tuple[int, int]]
 
@@ -72,20 +74,30 @@ def test_rows_of_jsonl_and_xlsx_and_bytes_of_csv_are_counted(tmp_path: Path, rep
         reported.clear()
         metal.read(path, language="hi", progress=lambda *now: reported.append(now))
         assert reported == sorted(reported)
-        assert {(0, 100), (25, 100), (100, 100)} < set(reported)  # a quarter is the file, the rest what comes of it
+        assert {(0, 100), (40, 100), (100, 100)} < set(reported)  # two fifths are the file, the rest what comes of it
 
 
 def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reported: Steps) -> None:
     context = copy_context()
-    context.run(FILES.set, lambda *now: reported.append(now))
+    units: list[str] = []
+
+    def follow(unit: str, *now: int) -> None:
+        units.append(unit)
+        reported.append(now)
+
+    context.run(FOLLOWER.set, follow)
     demo = context.run(metal.read, bundled("datasets/demo"))
     sizes = [(bundled("datasets/demo") / f"{name}.jsonl").stat().st_size for name in ("raters", "sources", "outputs")]
-    assert [now for now in reported if now[0] == 0] == [(0, size) for size in sizes]
+    begun = [now for now, unit in zip(reported, units, strict=True) if now[0] == 0 and unit == "bytes"]
+    assert begun == [(0, size) for size in sizes]
     assert all((size, size) in reported for size in sizes)
+    assert {"columns", "checks"} < {*units}  # of the ratings
     reported.clear()
+    units.clear()
     context.run(demo.save, tmp_path / "copy")
     counts = [len(demo.sources), len(demo.outputs), len(demo.raters)]
     assert [now for now in reported if now[0] == now[1]] == [(count, count) for count in counts]
+    assert [*dict.fromkeys(units)] == ["sources", "outputs", "raters"]
     for name in ("sources.jsonl", "outputs.jsonl"):
         assert (tmp_path / "copy" / name).read_bytes() == (bundled("datasets/demo") / name).read_bytes()
     reported.clear()
@@ -96,12 +108,42 @@ def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reporte
 def test_writing_and_drawing_a_run_is_followed_to_its_last_stage(tmp_path: Path, reported: Steps) -> None:
     demo = Path(__file__).parent / "data/demo"
     audit = metal.audit(demo, resamples=100, progress=lambda *now: reported.append(now))
-    cells = reported.index((50, 50))
-    assert reported[cells + 1 :] == sorted(reported[cells + 1 :])  # rows that are signed
-    assert reported[-1] == (100, 100)
+    assert reported == [(done, 50) for done in range(51)]
     reported.clear()
     audit.save(tmp_path / "run", progress=lambda *now: reported.append(now))
     assert reported == sorted(reported)
     assert reported[0] == (0, 100)
     assert (33, 100) in reported
     assert 70 <= reported[-1][0] < 100  # packing what the page's script unpacks has no steps
+
+
+def test_a_line_now_and_then_says_the_rate_in_its_unit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: now))
+    with console.progress("auditing", "cells") as advance:
+        for done in range(5):
+            advance(done, 8)
+            now += 4
+        for _ in followed("ab", "bytes", 80_000_000, [40_000_000] * 2):
+            now += 11
+        advance(6, 8)  # counted from where it began
+        now += 6
+    with console.progress("reading") as advance:
+        advance(0, 8)
+        now += 10
+        advance(2, 8)
+    with console.named_progress("sampling", "passages") as named:
+        named("hi", 1_000, 0)
+        now += 10
+        named("hi", 5_000, 0)
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == [
+        "auditing: 3/8 cells, 0.2 cells/s, 0:00:20 left",
+        "auditing: 40/80 MB, 3.6 MB/s, 0:00:11 left",
+        "auditing: 0:00:22",
+        "reading: 25%, 2.5%/s, 0:00:30 left",
+        "sampling, hi: 5,000 passages, 500 passages/s, 0:00:10",
+    ]
+    assert not printed.out

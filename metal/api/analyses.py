@@ -98,7 +98,7 @@ def audit(
     of a judge stands in the verdicts that it bears on, and changes none.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the cells done and the cells in all, then in per cent of the rows that are signed.
+    with the cells done and the cells in all.
 
     Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
     before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.
@@ -118,7 +118,7 @@ def audit(
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
     dataset, made = originals(dataset)
-    result = audited(dataset, settings, progress=progress)
+    result = audited(dataset, settings, progress=progress or no_progress)
     warnings += made
     warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     if excluded and excluded.outputs and not min_raters:

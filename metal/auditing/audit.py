@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -32,7 +33,7 @@ from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
-from metal.data.progress import Progress, divided, followed, no_progress
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Rater, is_free_text
 from metal.data.text import first_few
 from metal.errors import UsageError
@@ -83,10 +84,10 @@ class AuditTables:
     signature: str
 
 
-def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress | None = None) -> AuditTables:
+def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_progress) -> AuditTables:
     """Audit every judge of the dataset against its people, in every language and criterion.
 
-    progress: called with the number of cells done and of all cells, then in per cent of the rows that are signed.
+    progress: called with the number of cells done and of all cells.
     Raises UsageError when people rated no cell.
     """
     items = one_item_per_pair(dataset)
@@ -100,9 +101,7 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress | Non
     _refuse_rule(audited, settings.aggregate)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    for done, cell in enumerate(audited):
-        if progress:
-            progress(done, len(audited))
+    for cell in followed(audited, progress):
         rows["people"].append(people_row(cell, bootstrap))
         verdicts = [verdict(cell, judge, bootstrap) for judge in cell.judges]
         rows["verdicts"] += [each.row() for each in verdicts]
@@ -123,15 +122,17 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress | Non
             rows["class_distribution"] += distribution_rows(cell)
         cell.shared.clear()
     adjust(rows["differences"])
-    rows["self_agreement"] += self_agreement_rows(dataset, settings, bootstrap)
-    rows["pairs"] += pair_rows(dataset, settings)
-    rows["strengths"] += strength_rows(dataset, settings)
-    rows["justifications"] += justification_rows(items, audited)
-    rows["own_outputs"] += own_output_rows(items, settings, audited)
-    if progress:
-        progress(len(audited), len(audited))
+    further = {
+        "self_agreement": partial(self_agreement_rows, dataset, settings, bootstrap),
+        "pairs": partial(pair_rows, dataset, settings),
+        "strengths": partial(strength_rows, dataset, settings),
+        "justifications": partial(justification_rows, items, audited),
+        "own_outputs": partial(own_output_rows, items, settings, audited),
+    }
+    for name, made in followed(further.items(), "tables"):
+        rows[name] += made()
     kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
-    return _result(dataset, items, settings, audited, kept, progress or no_progress)
+    return _result(dataset, items, settings, audited, kept)
 
 
 def _refuse_free_text(audited: list[AuditCell]) -> None:
@@ -173,15 +174,17 @@ def _result(
     settings: AuditSettings,
     audited: list[AuditCell],
     rows: dict[str, list[dict[str, Any]]],
-    progress: Progress,
 ) -> AuditTables:
     """The rows as tables, with the tables that follow from them. items: the dataset with one item per pair."""
     data = dataset.identity
-    parts = zip(rows.items(), divided(progress, *map(len, rows.values())), strict=True)
-    tables = {name: _signed(name, records, dataset, settings, advance) for (name, records), advance in parts}
+    parts = followed(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
+    tables = {name: _signed(name, records, dataset, settings) for name, records in parts}
     limits = {"criteria": settings.criteria, "languages": settings.languages}
-    tables["lengths"] = lengths(dataset, languages=settings.languages)
-    tables["classes_by_quality"] = classes(dataset, settings.aggregate, **limits)
+    described = {
+        "lengths": partial(lengths, dataset, languages=settings.languages),
+        "classes_by_quality": partial(classes, dataset, settings.aggregate, **limits),
+    }
+    tables |= {name: made() for name, made in followed(described.items(), "tables")}
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     of_classes = [cell for cell in audited if not cell.continuous]
     people_on_classes = tables["people"][
@@ -274,11 +277,9 @@ def _few_sources(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
-def _signed(
-    name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings, progress: Progress
-) -> pd.DataFrame:
+def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
     """The records as a table, each with the signature of its figures."""
-    for record in followed(records, progress, len(records)):
+    for record in records:
         judge = record.get("judge", record.get("rater")) or ""
         record["signature"] = signature(
             dataset.identity,

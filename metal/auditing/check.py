@@ -16,6 +16,7 @@ import pandas as pd
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
+from metal.data.progress import followed
 from metal.data.ratings import names_in
 from metal.data.text import name, note, plural
 
@@ -35,7 +36,8 @@ def profile(dataset: Dataset) -> dict[str, pd.DataFrame]:
     raters: for each rater, kind, group, numbers of questions and answers, coverage, languages and criteria.
     labels: for each rater and criterion, how often it gave each level.
     """
-    return {"ratings": _ratings(dataset), "raters": _raters(dataset), "labels": _labels(dataset)}
+    tables = {"ratings": _ratings, "raters": _raters, "labels": _labels}
+    return {name: table(dataset) for name, table in followed(tables.items(), "tables")}
 
 
 def _ratings(dataset: Dataset) -> pd.DataFrame:
@@ -103,25 +105,25 @@ def lint(dataset: Dataset) -> list[Finding]:
     named, counted = (
         part.assign(criterion=part["criterion"].cat.rename_categories(titles)) for part in (table, counts)
     )
-    findings = (
-        *_never_meet(named),
-        *_identical_raters(named[~named["rater"].isin(repeats)]),
-        *_identical_generators(named),
-        *_one_label(counted),
-        *_only_machines(dataset, counts),
-        *_other_scale(counted),
-        *_far_levels(counted),
-        *_alike_names(dataset),
-        *_own_sources(dataset),
-        *_places_in_lists(dataset),
-        *_opposite_criteria(dataset, table),
-        *_few_items(counts),
-        *_unanswered(table),
-        *_unrated(dataset),
-        *_model_versions(dataset),
-        *_not_sent(dataset),
+    checks = (
+        _never_meet(named),
+        _identical_raters(named[~named["rater"].isin(repeats)]),
+        _identical_generators(named),
+        _one_label(counted),
+        _only_machines(dataset, counts),
+        _other_scale(counted),
+        _far_levels(counted),
+        _alike_names(dataset),
+        _own_sources(dataset),
+        _places_in_lists(dataset),
+        _opposite_criteria(dataset, table),
+        _few_items(counts),
+        _unanswered(table),
+        _unrated(dataset),
+        _model_versions(dataset),
+        _not_sent(dataset),
     )
-    return [Finding(finding.code, note(finding.message)) for finding in findings]
+    return [Finding(finding.code, note(finding.message)) for check in followed(checks, "checks") for finding in check]
 
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:

@@ -122,6 +122,7 @@ def analysis(
     ending: str,
     doing: str,
     *parameters: click.Parameter,
+    unit: str = console.PERCENT,
     files: str = FILES,
     about: Callable[[Any], Mapping[str, Any]] = lambda run: {},
     more: str = "",
@@ -129,7 +130,8 @@ def analysis(
 ) -> Verb:
     """The command of an analysis: what the public function returns is saved and shown, or printed as JSON or Markdown.
 
-    ending: of the default run folder's name. doing: what the progress bar says. files: what the run folder holds.
+    ending: of the default run folder's name. doing: what the progress bar says. unit: of what the function counts.
+    files: what the run folder holds.
     about: what JSON says of a run beside its tables. more, examples: as in `verb`.
     """
 
@@ -166,7 +168,7 @@ def analysis(
         given = read_and_say(data, verbose)
         if again and not (force or made_from(out, given)):
             raise UsageError(f"{out} is a run of other data; give another `out`, or `force=True` to replace it")
-        with console.progress(doing) as advance:
+        with console.progress(doing, unit) as advance:
             run = function(given, *ratings, progress=advance, **options)
         with console.progress("drawing") as advance:
             run.save(out, force=force or again, progress=advance)
@@ -186,7 +188,7 @@ def demo(out: Path | None, force: bool) -> None:
     from metal.show.view import Paragraph
 
     out = out or Path("metal-demo")
-    with console.progress("auditing") as advance:
+    with console.progress("auditing", "cells") as advance:
         audits = metal.demo(progress=advance)
     for dataset, run in audits.items():
         folder = out / dataset
@@ -203,6 +205,7 @@ audit = analysis(
     metal.audit,
     "",
     "auditing",
+    unit="cells",
     files="report.html, tables/ (CSV, JSON, Parquet), disagreements.parquet, run.toml",
     more="""
         Everything is also written to the run folder: report.html, a page to look at and to pass on; tables/ as CSV,
@@ -222,6 +225,7 @@ leaderboard = analysis(
     "-leaderboard",
     "ranking",
     by_option("language", "criterion", shown="a ranking for each of these"),
+    unit="rankings",
     about=lambda run: {"main": run.main},
     more="""
         \b
@@ -261,6 +265,7 @@ design.add_command(
         metal.design_labels,
         "-labels",
         "planning",
+        unit="cells",
         examples="""
             metal design labels datasets/mlqe --half-width 0.03
             metal design labels datasets/mlqe --budget 500 --pay 0.2 --judge-price 0.002
@@ -311,7 +316,7 @@ design.add_command(anchors)
     """,
 )
 def simulate(as_json: bool, **options: Any) -> None:
-    with console.progress("simulating") as advance:
+    with console.progress("simulating", "simulations") as advance:
         table = metal.monitor_simulate(**options, progress=advance)
     if as_json:
         print_json({"notes": NOTES, "simulation": table})
@@ -368,6 +373,7 @@ correct = analysis(
     metal.correct,
     "-corrected",
     "correcting",
+    unit="cells",
     examples="""
         metal correct datasets/mlqe --labels 40
         metal correct datasets/news runs/news-judges -c task_quality --json | jq .corrected
@@ -378,6 +384,7 @@ select = analysis(
     metal.select,
     "-select",
     "selecting",
+    unit="cells",
     examples="""
         metal select datasets/news runs/news-judges --alpha 0.1
         metal select datasets/news runs/news-judges --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
@@ -388,6 +395,7 @@ jury = analysis(
     metal.jury,
     "-jury",
     "putting together",
+    unit="cells",
     files=f"{FILES}, ratings.parquet",
     examples="""
         metal jury datasets/news runs/news-judges

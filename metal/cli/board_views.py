@@ -35,7 +35,7 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
     """,
 )
 def crowd(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    with console.progress("comparing") as advance:
+    with console.progress("comparing", "cells") as advance:
         result = metal.billboard_crowd(data, *ratings, progress=advance, **options)
     warn_at_once(result.warnings)
     if as_json:
@@ -121,7 +121,7 @@ def _excerpt(text: str, length: int = EXCERPT) -> str:
 )
 def references(data: Path, as_json: bool, **options: Any) -> None:
     start = time.monotonic()
-    with console.progress("scoring") as advance:
+    with console.progress("scoring", "texts") as advance:
         curve = metal.billboard_references(data, progress=advance, **options)
     seconds = time.monotonic() - start
     warn_at_once(curve.warnings)

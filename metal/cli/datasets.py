@@ -45,8 +45,14 @@ if TYPE_CHECKING:
     """,
 )
 def passages(out: Path, **options: Any) -> None:
-    with console.counts("passages") as advance:
-        sampled = metal.sample(out=out, **options, progress=advance)
+    read = Counter[str]()
+    with console.named_progress("sampling", "passages") as advance:
+
+        def follow(language: str, more: int) -> None:
+            read[language] += more
+            advance(language, read[language], 0)
+
+        sampled = metal.sample(out=out, **options, progress=follow)
     table = sampled.table
     tokens = [f"{low:,.0f}-{high:,.0f}" for low, high in zip(table.pop("low"), table.pop("high"), strict=True)]
     table.insert(5, "its tokens", tokens)
@@ -264,7 +270,7 @@ def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool,
     from metal.show.dataset.compared import compared
 
     given = read_and_say(data)
-    with console.progress("comparing") as advance:
+    with console.progress("comparing", "raters") as advance:
         comparison = metal.compare(given, *ratings, **options, progress=advance)
     table = comparison.table
     warn_at_once(comparison.warnings)

@@ -25,7 +25,7 @@ NOUNS = {"human": ("person", "people"), "llm": ("judge", ""), "metric": ("metric
     """,
 )
 def ls(folder: Path | None, as_json: bool) -> None:
-    with console.progress("reading") as advance:
+    with console.progress("reading", "folders") as advance:
         listed = metal.ls(folder or ".", progress=advance)
     if as_json:
         print_json([entry.to_dict() for entry in listed])

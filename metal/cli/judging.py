@@ -36,7 +36,7 @@ def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
 
     asking = sys.stdin.isatty() if ask is None else ask
     with ExitStack() as bar:  # beside nothing else that is printed
-        advances = [bar.enter_context(console.progress("planning"))]
+        advances = [bar.enter_context(console.progress("planning", "questions"))]
 
         def without_bar(function: Callable[..., Any]) -> Callable[..., Any]:
             def printing(*given: Any) -> Any:

@@ -28,7 +28,7 @@ probe = CommandGroup("probe", short_help="Say what judges are blind to, without 
 )
 def plan(data: Path, **options: Any) -> None:
     given = read_and_say(data)
-    with console.progress("planning") as advance:
+    with console.progress("planning", "outputs") as advance:
         planned = metal.probe_plan(given, **options, progress=advance)
     outputs, criteria = len(planned.dataset.outputs), plural(len(planned.dataset.asked), "criterion", "criteria")
     calls = f"{planned.calls:,} calls for a judge with one prompt"

@@ -34,7 +34,7 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
     from metal.running.scoring import Interrupted
 
     try:
-        with console.named_progress("scoring") as advance:
+        with console.named_progress("scoring", "outputs") as advance:
             run = metal.score(data, **options, progress=advance)
     except Interrupted as stopped:
         click.echo(console.clean(stopped), err=True)

@@ -35,7 +35,7 @@ from metal.data.dataset_lines import (
 )
 from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
-from metal.data.progress import FILES, followed
+from metal.data.progress import followed
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import plural
@@ -381,7 +381,7 @@ _FILES |= {f"ratings{ending}" for ending in ratings_files.FORMATS}
 def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
     for name, record in (("sources", text_record), ("outputs", text_record), ("raters", rater_record)):
-        lines = map(record, followed(vars(dataset)[name].values(), FILES.get(), len(vars(dataset)[name])))
+        lines = map(record, followed(vars(dataset)[name].values(), name))
         write_jsonl(folder / f"{name}.jsonl", lines)
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
     for name, content in files.items():

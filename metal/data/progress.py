@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextvars import ContextVar
+from functools import partial
 from itertools import accumulate, repeat
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 Progress: TypeAlias = Callable[[int, int], None]
 Step = TypeVar("Step")
 PARTS = 200  # of one piece of work that are reported, whatever the number of its steps
+BYTES = "bytes"
 
 
 def no_progress(done: int, total: int) -> None:
     """Progress that nobody follows."""
 
 
-# Who follows files, in bytes read or records written; set by who shows it, as any work may begin or end with files.
-FILES: ContextVar[Progress] = ContextVar("FILES", default=no_progress)
+# Who follows what no parameter tells of, as any work may begin or end with files and tables: called with the unit (a
+# plural), the steps done and the steps in all; set by who shows it.
+FOLLOWER: ContextVar[Callable[[str, int, int], None]] = ContextVar("FOLLOWER", default=lambda unit, done, total: None)
 
 
-def followed(steps: Iterable[Step], progress: Progress, total: int, sizes: Iterable[int] = repeat(1)) -> Iterator[Step]:
-    """The steps, each counted once it is done. total: how many there are, or of their sizes the sum."""
+def followed(
+    steps: Iterable[Step], progress: Progress | str, total: int | None = None, sizes: Iterable[int] = repeat(1)
+) -> Iterator[Step]:
+    """The steps, each counted once it is done. progress: or the unit, for FOLLOWER. total: how many there are, or of
+    their sizes the sum; needed where the steps have no length.
+    """
+    follow = partial(FOLLOWER.get(), progress) if isinstance(progress, str) else progress
+    total = len(cast(Sized, steps)) if total is None else total
     done, reported = 0, -total
     for step, size in zip(steps, sizes, strict=False):
         if (done - reported) * PARTS >= total:
             reported = done
-            progress(done, total)
+            follow(done, total)
         yield step
         done += size
-    progress(total, total)
+    follow(total, total)
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:

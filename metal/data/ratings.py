@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.data.progress import followed
 from metal.data.records import Criterion, Output, Rater, Rating, Scale
 from metal.data.text import plural
 from metal.errors import DataError, nearest
@@ -104,26 +106,22 @@ def join(
     Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score off
     the scale or infinite, no score and no reason, an output rated twice by one rater on one criterion.
     """
-    _check_known(
-        facts,
-        "output",
-        outputs,
-        where,
-        "Ratings need a line in outputs.jsonl, and a run the dataset that it judged (probes: `metal probe report`)",
+    judged = "Ratings need a line in outputs.jsonl, and a run the dataset that it judged (probes: `metal probe report`)"
+    checks = (
+        partial(_check_known, facts, "output", outputs, where, judged),
+        partial(_check_known, facts, "criterion", criteria, where, "Declare it in dataset.toml under [criteria]"),
+        partial(_check_known, facts, "rater", raters, where, "Ratings need a line in raters.jsonl"),
+        partial(_check_scores, facts, criteria, where),
+        partial(check_once, facts, where),
     )
-    _check_known(facts, "criterion", criteria, where, "Declare it in dataset.toml under [criteria]")
-    _check_known(facts, "rater", raters, where, "Ratings need a line in raters.jsonl")
-    _check_scores(facts, criteria, where)
-    check_once(facts, where)
-
+    for check in followed(checks, "checks"):
+        check()
     table = {name: facts[name] for name in facts_in(facts)}
-    for by, records, fields in (
-        ("output", outputs, ("language", "source", "generator")),
-        ("rater", raters, ("kind", "group")),
-    ):
-        rated = [records[name] for name in facts[by].cat.categories.tolist()]
-        for field in fields:
-            table[field] = _spread(list(map(attrgetter(field), rated)), facts[by].array.codes)
+    of = {"language": "output", "source": "output", "generator": "output", "kind": "rater", "group": "rater"}
+    for field, by in followed(of.items(), "columns"):
+        records: Mapping[str, Any] = outputs if by == "output" else raters
+        values = [getattr(records[name], field) for name in facts[by].cat.categories.tolist()]
+        table[field] = _spread(values, facts[by].array.codes)
     return pd.DataFrame({name: table[name] for name in (*COLUMNS, *facts_in(facts)[len(FACTS) :])}, index=facts.index)
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text, write_new
+from metal.data.progress import followed
 from metal.data.ratings import FACTS, OPTIONAL, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.errors import DataError, UsageError, nearest
@@ -59,7 +60,8 @@ def read_facts(path: str | Path) -> pd.DataFrame:
         raise UsageError(f"{path}: no such file")
     table = readers[path.suffix](path)
     try:
-        facts = tidy_facts(table.to_pandas())
+        made = {name: table.select([name]).to_pandas()[name] for name in followed(table.column_names, "columns")}
+        facts = tidy_facts(pd.DataFrame(made))
     except pa.ArrowException as error:
         raise _damaged(path, error) from None
     for name in ("output", "criterion", "rater"):
@@ -94,7 +96,8 @@ def _read_parquet(path: Path) -> pa.Table:
     _check_columns(path, columns)
     names = [name for name in ("output", "criterion", "rater", "reason") if name in columns]
     try:
-        table = pq.read_table(path, read_dictionary=names)
+        file = pq.ParquetFile(path, read_dictionary=names)
+        table = pa.table({name: file.read(columns=[name]).column(0) for name in followed(columns, "columns")})
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from None
     return _cast(path, table)

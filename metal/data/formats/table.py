@@ -60,7 +60,7 @@ IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table file; see `draft_from` for the options."""
-    reading, making = divided(options.get("progress", no_progress), 1, 3)
+    reading, making = divided(options.get("progress", no_progress), 2, 3)
     frame = read_frame(path, options.get("sheet", ""), reading)
     return draft_from(frame, {**options, "progress": making}, path)
 
@@ -102,7 +102,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
-    shaped, named, scored, checked, *listed = divided(options.get("progress", no_progress), 3, 2, 2, 1, 3, 5)
+    shaped, named, scored, checked, *listed = divided(options.get("progress", no_progress), 4, 4, 13, 3, 2, 7)
     shaped(0, 1)
     notes: list[str] = list(frame.attrs.get("notes", ()))
     above = frame.attrs.get("above", 0)
@@ -132,14 +132,13 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy, apart = _metrics_apart(tidy, options, notes)
     if apart:
         options = dict(options) | {"measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}}
-    criteria = read_scores(tidy, options, notes, where)
+    criteria = read_scores(tidy, {**options, "progress": scored}, notes, where)
     if apart:
         criteria = [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
     if "reply" in tidy and "reader" in options:
         read_replies(tidy, criteria, options, notes, where)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
-    scored(1, 1)
     raters = _raters(tidy, options, notes)
     _check_outputs(tidy, where)
     remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
@@ -235,11 +234,13 @@ def _metrics_apart(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[s
     """
     kinds = tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
     names = [name for name, given in kinds.itertuples(index=False) if _kind(name, str(given), options) == "metric"]
-    by_metric = tidy["rater"].isin(names).to_numpy()
+    if not names:
+        return tidy, False
+    by_metric, score = tidy["rater"].isin(names).to_numpy(), as_numbers(tidy["score"])
     off = np.zeros(len(tidy), dtype=bool)
-    for criterion in tidy["criterion"].cat.categories if names else ():
+    for criterion in tidy["criterion"].cat.categories:
         rows = (tidy["criterion"] == criterion).to_numpy()
-        numbers, others = (as_numbers(tidy["score"][rows & which]) for which in (by_metric, ~by_metric))
+        numbers, others = score[rows & by_metric], score[rows & ~by_metric]
         numbers = numbers[np.isfinite(numbers)]
         between = numbers.between(others.min(), others.max()) & (numbers.mod(1).eq(0) | bool(others.mod(1).gt(0).any()))
         if others.notna().any() and not between.all():

@@ -166,9 +166,10 @@ def as_texts(column: pd.Series) -> pd.Series:
 
 def as_numbers(column: pd.Series) -> pd.Series:
     """The column as numbers; infinite where a cell is none, NaN where it is empty or stands for no answer."""
-    texts = as_texts(column).astype(object)
-    missing = texts.isna() | texts.map(lambda text: str(text).lower() in MISSING)
-    return pd.to_numeric(texts, errors="coerce").fillna(math.inf).mask(missing).astype(np.float64)
+    texts = as_texts(column)
+    distinct = pd.Series(texts.cat.categories.tolist(), dtype=object)
+    numbers = pd.to_numeric(distinct, errors="coerce").fillna(math.inf).mask(distinct.str.lower().isin(MISSING))
+    return pd.Series(np.append(numbers, np.nan).astype(np.float64)[texts.array.codes], column.index, name=column.name)
 
 
 def _is_missing(value: Any) -> bool:

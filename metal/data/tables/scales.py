@@ -14,6 +14,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.progress import followed, no_progress
 from metal.data.ratings import row_of
 from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale, is_free_text
 from metal.data.tables.cells import (
@@ -57,7 +58,7 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     of_criterion = tidy["criterion"].array.codes
     scores = np.full(len(tidy), np.nan)
     criteria, counts = list[Criterion](), []
-    for name in names:
+    for name in followed(names, options.get("progress", no_progress)):
         rows = np.flatnonzero(of_criterion == codes[name])
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from metal.data.progress import followed
 from metal.data.text import UNDEFINED, name, percent, printable
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
@@ -33,7 +34,9 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
     order = np.random.default_rng(seed).permutation(len(cells))
     while len(order):
-        packed = {cells[place].place: _detail(run, cells[place], tables) for place in sorted(order)}
+        packed = {
+            cells[place].place: _detail(run, cells[place], tables) for place in followed(sorted(order), "verdicts")
+        }
         size = len(blob(packed))
         if size <= room:
             return packed

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from metal.data.languages import language_name, text_direction
+from metal.data.progress import followed
 from metal.data.text import name, printable
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.details import details
@@ -86,7 +87,7 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
     texts: dict[str, int] = {}
     raters: dict[str, int] = {}
     items = []
-    for record in records:
+    for record in followed(records, "outputs"):
         items.append(
             {
                 "l": record["language"],

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
 import textwrap
+import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from functools import lru_cache, partial
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from metal.data.progress import FILES
+from metal.data.progress import BYTES, FOLLOWER
 from metal.data.text import plural, without_isolates
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import TaskID
-    from rich.text import Text
+    from rich.table import Table
 
     from metal.show.view import Cell, Paragraph, TableView
 
@@ -34,6 +36,8 @@ WRAPPED_NAME = 16  # longer names are wrapped at words where that makes fewer ta
 MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
+PERCENT = "%"
+QUIET_EVERY = 10.0  # seconds between two lines of progress where there is no terminal
 # Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without them.
 STYLES = {
     "strong": "bold",
@@ -287,83 +291,81 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error where that is a terminal; the block is handed `advance(done, total)`."""
-    with named_progress(what) as advance:
+def progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error; the block is handed `advance(done, total)`. unit: of what it counts."""
+    with named_progress(what, unit) as advance:
         yield lambda done, total: advance("", done, total)
 
 
 @contextmanager
-def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. Until
-    it is known how much there is to do, and once all of that is done, it shows the time that has passed.
+def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. It also shows
+    what is followed by FOLLOWER, each unit at its own rate. Where standard error is no terminal, a line now and then.
     """
-    if not sys.stderr.isatty():
-        yield lambda name, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.table import Column
-    from rich.text import Text
+    work = _Work(what)
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.live import Live
 
-    class Numbers(ProgressColumn):
-        """Done of all, rate and remaining time; the time that has passed where it is not known how much there is."""
-
-        remaining, elapsed = TimeRemainingColumn().render, TimeElapsedColumn().render
-
-        def render(self, task: Task) -> Text:
-            if task.total is None:
-                return self.elapsed(task)
-            counted = Text(f"{task.completed:,.0f}/{task.total:,.0f}")
-            return Text(" ").join([counted, TaskProgressColumn.render_speed(task.speed), self.remaining(task)])
-
-    numbers = Numbers(table_column=Column(no_wrap=True))
-    parts = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), numbers)
-    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def advance(name: str, done: int, total: int) -> None:
-            if done < total != bar.tasks[0].total:  # other steps, at a rate of their own
-                bar.reset(task)
-            bar.tasks[0].total = total if done < total else None
-            bar.update(task, description=f"{what}, {clean(name)}" if name else what, completed=done)
-
-        before = FILES.get()
-        FILES.set(partial(advance, "files"))
+        bar: Any = Live(work, console=Console(stderr=True), transient=True, refresh_per_second=10)
+    else:
+        bar = nullcontext()
+    with bar:
+        before = FOLLOWER.get()
+        FOLLOWER.set(partial(work.advance, ""))
         try:
-            yield advance
+            yield lambda name, done, total: work.advance(name, unit, done, total)
         finally:
-            FILES.set(before)  # where the bar is closed by a task of an event loop, of a context of its own
+            FOLLOWER.set(before)  # where the bar is closed by a task of an event loop, of a context of its own
 
 
-@contextmanager
-def counts(what: str) -> Iterator[Callable[[str, int], None]]:
-    """How many there were so far of each name, where nobody knows how many there will be.
+class _Work:
+    """What is done at present: its name, unit, steps done and in all, and since when it is."""
 
-    The block is handed `advance(name, more)`.
-    """
-    if not sys.stderr.isatty():
-        yield lambda name, more: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
+    def __init__(self, what: str) -> None:
+        self.what, self.name, self.unit, self.done, self.total = what, "", "", 0, 0
+        self.began = self.reported = self.printed = time.monotonic()
+        self.since: dict[tuple[str, str, int], float] = {}  # when each kind of steps began
 
-    shown = TextColumn("{task.completed:,} {task.description} " + what, markup=False)
-    with Progress(SpinnerColumn(), shown, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
+    def advance(self, name: str, unit: str, done: int, total: int) -> None:
+        """Take down how far it is."""
+        self.name, self.unit, self.done, self.total, self.reported = name, unit, done, total, time.monotonic()
+        kind = name, unit, total
+        self.since[kind] = self.since.get(kind, self.reported) if done else self.reported
+        self.began = self.since[kind]
+        if not sys.stderr.isatty() and self.reported - self.printed >= QUIET_EVERY:
+            self.printed = self.reported
+            print(f"{self.called}: {self.numbers()}", file=sys.stderr)
 
-        def advance(name: str, more: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(clean(name), total=None)
-            bars.advance(tasks[name], more)
+    @property
+    def called(self) -> str:
+        return f"{self.what}, {clean(self.name)}" if self.name else self.what
 
-        yield advance
+    def numbers(self) -> str:
+        """Done of all, rate and remaining time; the time that has passed where it is not known how much there is."""
+        now, done, total, unit = time.monotonic(), float(self.done), float(self.total), f" {self.unit}"
+        passed = str(timedelta(seconds=int(now - self.began)))
+        if 0 < total <= done or not done + total:
+            return passed
+        if self.unit == BYTES:
+            scale, unit = (1e6, " MB") if total >= 1e6 else (1e3, " kB")
+            done, total = done / scale, total / scale
+        if self.unit == PERCENT:
+            done, total, unit = 100 * done / total, 100, PERCENT
+        shown = [f"{done:,.0f}{unit}" if unit == PERCENT or not total else f"{done:,.0f}/{total:,.0f}{unit}"]
+        if rate := done / max(self.reported - self.began, 1e-3):
+            left = math.ceil((total - done) / rate - (now - self.reported))
+            shown.append(f"{rate:,.{0 if rate >= 10 else 1 if rate >= 0.1 else 3}f}{unit}/s")
+            shown.append(f"{timedelta(seconds=max(left, 1))} left" if total else passed)  # some steps take longer
+        return ", ".join(shown)
+
+    def __rich__(self) -> Table:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        known = self.done < self.total
+        bar = ProgressBar(self.total if known else None, self.done, width=20, pulse=not known)
+        grid = Table.grid(padding=(0, 1))
+        grid.add_row(Text(self.called), bar, Text(self.numbers(), no_wrap=True))
+        return grid
