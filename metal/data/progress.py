@@ -32,13 +32,15 @@ def followed(
     follow = partial(FOLLOWER.get(), progress) if isinstance(progress, str) else progress
     total = len(cast(Sized, steps)) if total is None else total
     done, reported = 0, -total
-    for step, size in zip(steps, sizes, strict=False):
-        if (done - reported) * PARTS >= total:
-            reported = done
-            follow(done, total)
-        yield step
-        done += size
-    follow(total, total)
+    try:
+        for step, size in zip(steps, sizes, strict=False):
+            if (done - reported) * PARTS >= total:
+                reported = done
+                follow(done, total)
+            yield step
+            done += size
+    finally:  # also where the rest is not wanted
+        follow(total, total)
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:

@@ -118,7 +118,7 @@ class Run:
 
         The bytes of the tables depend on their figures only. The page is drawn from what was written.
         """
-        writing, drawing = divided(progress, 1, 2)
+        writing, drawing = divided(progress, 1, 3)
         with new_folder(folder, force=force) as partial, ThreadPoolExecutor(1) as beside:
             more = beside.submit(self._write_more, partial)
             write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables, writing)

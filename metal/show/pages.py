@@ -200,7 +200,7 @@ def headline(run: Run) -> str:
 
 def page(run: Run, progress: Progress = no_progress) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
-    drawing, guarding, _ = divided(progress, 5, 2, 3)
+    drawing, guarding, packing, _ = divided(progress, 5, 2, 5, 4)
     drawing(0, 5)
     kind, module, words, answer = KINDS[run.command], _module(run), _module(run, "words"), _module(run, "answer")
     own = run.data.get("name") or run.name
@@ -229,7 +229,9 @@ def page(run: Run, progress: Progress = no_progress) -> str:
     pack = getattr(module, "pack", pack_csv)
     drawing(5, 5)
     named, sizes = run.tables.items(), [table.size for table in run.tables.values()]
-    return write(pack(run, {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)}, room))
+    packed = pack(run, {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)}, room)
+    packing(1, 1)
+    return write(packed)
 
 
 def charts(run: Run) -> list[Chart]:

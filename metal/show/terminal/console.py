@@ -11,7 +11,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from itertools import product
@@ -319,34 +319,20 @@ def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, in
             FOLLOWER.set(before)  # where the bar is closed by a task of an event loop, of a context of its own
 
 
-class _Work:
-    """What is done at present: its name, unit, steps done and in all, and since when it is."""
+@dataclass
+class _Stage:
+    """Steps of one kind: of what, how many in all and done, since when, and when that was reported."""
 
-    def __init__(self, what: str) -> None:
-        self.what, self.name, self.unit, self.done, self.total = what, "", "", 0, 0
-        self.began = self.reported = self.printed = time.monotonic()
-        self.since: dict[tuple[str, str, int], float] = {}  # when each kind of steps began
-
-    def advance(self, name: str, unit: str, done: int, total: int) -> None:
-        """Take down how far it is."""
-        self.name, self.unit, self.done, self.total, self.reported = name, unit, done, total, time.monotonic()
-        kind = name, unit, total
-        self.since[kind] = self.since.get(kind, self.reported) if done else self.reported
-        self.began = self.since[kind]
-        if not sys.stderr.isatty() and self.reported - self.printed >= QUIET_EVERY:
-            self.printed = self.reported
-            print(f"{self.called}: {self.numbers()}", file=sys.stderr)
-
-    @property
-    def called(self) -> str:
-        return f"{self.what}, {clean(self.name)}" if self.name else self.what
+    name: str
+    unit: str
+    total: int
+    began: float
+    done: int = 0
+    reported: float = 0.0
 
     def numbers(self) -> str:
-        """Done of all, rate and remaining time; the time that has passed where it is not known how much there is."""
+        """Done of all, rate and remaining time; where nobody knows how many there are, the time that has passed."""
         now, done, total, unit = time.monotonic(), float(self.done), float(self.total), f" {self.unit}"
-        passed = str(timedelta(seconds=int(now - self.began)))
-        if 0 < total <= done or not done + total:
-            return passed
         if self.unit == BYTES:
             scale, unit = (1e6, " MB") if total >= 1e6 else (1e3, " kB")
             done, total = done / scale, total / scale
@@ -354,18 +340,48 @@ class _Work:
             done, total, unit = 100 * done / total, 100, PERCENT
         shown = [f"{done:,.0f}{unit}" if unit == PERCENT or not total else f"{done:,.0f}/{total:,.0f}{unit}"]
         if rate := done / max(self.reported - self.began, 1e-3):
-            left = math.ceil((total - done) / rate - (now - self.reported))
             shown.append(f"{rate:,.{0 if rate >= 10 else 1 if rate >= 0.1 else 3}f}{unit}/s")
-            shown.append(f"{timedelta(seconds=max(left, 1))} left" if total else passed)  # some steps take longer
+            left = max((total - done) / rate - (now - self.reported), 1)  # some steps take longer than others
+            shown.append(f"{_clock(math.ceil(left))} left" if total else _clock(now - self.began))
         return ", ".join(shown)
+
+
+class _Work:
+    """What is done at present: the last of its stages that is not at its end."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.stages = what, dict[tuple[str, str, int], _Stage]()
+        self.began = self.printed = time.monotonic()
+
+    def advance(self, name: str, unit: str, done: int, total: int) -> None:
+        """Take down how far it is."""
+        now, kind = time.monotonic(), (name, unit, total)
+        stage = self.stages.pop(kind, None)
+        if done < total or not total:
+            self.stages[kind] = stage = stage if stage and done else _Stage(*kind, now)
+            stage.done, stage.reported = done, now
+        if not sys.stderr.isatty() and now - self.printed >= QUIET_EVERY:
+            self.printed = now
+            print(": ".join(self._shown()), file=sys.stderr)
+
+    def _shown(self) -> tuple[str, str]:
+        stage = next(reversed(self.stages.values()), None)
+        if not stage:
+            return self.what, _clock(time.monotonic() - self.began)
+        return f"{self.what}, {clean(stage.name)}" if stage.name else self.what, stage.numbers()
 
     def __rich__(self) -> Table:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        known = self.done < self.total
-        bar = ProgressBar(self.total if known else None, self.done, width=20, pulse=not known)
+        stage = next(reversed(self.stages.values()), _Stage("", "", 0, 0))
+        bar = ProgressBar(stage.total or None, stage.done, width=20, pulse=not stage.total)
+        words, numbers = self._shown()
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(Text(self.called), bar, Text(self.numbers(), no_wrap=True))
+        grid.add_row(Text(words), bar, Text(numbers, no_wrap=True))
         return grid
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=int(seconds)))
