@@ -96,14 +96,14 @@ def _of_language(
     cells: list[ColleaguesCell], examined: Sequence[str], dataset: Dataset, bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
     """The rows of one language, person by person."""
-    fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in cells]
+    fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in followed(cells, "criteria")]
     same_scale = len({cell.criterion.scale for cell in cells}) == 1
     all_answers = all_cells_together([cell.answers for cell in cells])
     parts: list[tuple[str, Criterion | None, ColleagueAnswers]]
     parts = [(cell.criterion.name, cell.criterion, cell.answers) for cell in cells]
     parts.append((ALL_CRITERIA, cells[0].criterion if same_scale else None, all_answers))
     repeated = [_repeated_of_all(answers) for _, _, answers in parts]
-    for name in examined:
+    for name in followed(examined, "people"):
         asked = [cell.asked.get(name, 0) for cell in cells]
         if not any(asked):
             continue
