@@ -299,7 +299,7 @@ def export(
 def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
     """The tidy table with the label of each score, and the texts if asked."""
     table = dataset.ratings.copy()
-    for name in table.columns:
+    for name in followed(table.columns, "columns"):
         if table[name].dtype.name == "category":
             table[name] = table[name].astype("str")
     labels = {
@@ -307,7 +307,7 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
         for name, criterion in dataset.criteria.items()
         for level in criterion.scale.levels
     }
-    pairs = zip(table["criterion"], table["score"], strict=True)
+    pairs = followed(zip(table["criterion"], table["score"], strict=True), "rows", len(table))
     table.insert(list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs])
     if texts:
         table["source_text"] = table["source"].map({name: source.text for name, source in dataset.sources.items()})

@@ -122,7 +122,7 @@ def analysis(
     ending: str,
     doing: str,
     *parameters: click.Parameter,
-    unit: str = console.PERCENT,
+    unit: str = "cells",
     files: str = FILES,
     about: Callable[[Any], Mapping[str, Any]] = lambda run: {},
     more: str = "",
@@ -130,9 +130,8 @@ def analysis(
 ) -> Verb:
     """The command of an analysis: what the public function returns is saved and shown, or printed as JSON or Markdown.
 
-    ending: of the default run folder's name. doing: what the progress bar says. unit: of what the function counts.
-    files: what the run folder holds.
-    about: what JSON says of a run beside its tables. more, examples: as in `verb`.
+    ending: of the default run folder's name. doing: what the progress bar says. unit: of what it counts. files:
+    what the run folder holds. about: what JSON says of a run beside its tables. more, examples: as in `verb`.
     """
 
     @verb(
@@ -205,7 +204,6 @@ audit = analysis(
     metal.audit,
     "",
     "auditing",
-    unit="cells",
     files="report.html, tables/ (CSV, JSON, Parquet), disagreements.parquet, run.toml",
     more="""
         Everything is also written to the run folder: report.html, a page to look at and to pass on; tables/ as CSV,
@@ -249,6 +247,7 @@ design = WithDefault(
         metal.design,
         "-design",
         "simulating",
+        unit=console.PERCENT,
         more="""
             The run folder gets report.html with charts, tables/ as CSV, JSON and Parquet, and run.toml.
         """,
@@ -265,7 +264,6 @@ design.add_command(
         metal.design_labels,
         "-labels",
         "planning",
-        unit="cells",
         examples="""
             metal design labels datasets/mlqe --half-width 0.03
             metal design labels datasets/mlqe --budget 500 --pay 0.2 --judge-price 0.002
@@ -359,6 +357,7 @@ monitor = WithDefault(
         metal.monitor,
         "-people",
         "comparing people",
+        unit=console.PERCENT,
         examples="""
             metal monitor datasets/mine
             metal monitor datasets/mine runs/mine-judges --model class-learned-2
@@ -373,7 +372,6 @@ correct = analysis(
     metal.correct,
     "-corrected",
     "correcting",
-    unit="cells",
     examples="""
         metal correct datasets/mlqe --labels 40
         metal correct datasets/news runs/news-judges -c task_quality --json | jq .corrected
@@ -384,7 +382,6 @@ select = analysis(
     metal.select,
     "-select",
     "selecting",
-    unit="cells",
     examples="""
         metal select datasets/news runs/news-judges --alpha 0.1
         metal select datasets/news runs/news-judges --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
@@ -395,7 +392,6 @@ jury = analysis(
     metal.jury,
     "-jury",
     "putting together",
-    unit="cells",
     files=f"{FILES}, ratings.parquet",
     examples="""
         metal jury datasets/news runs/news-judges

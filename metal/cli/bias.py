@@ -22,6 +22,7 @@ bias.add_command(
         metal.bias_language,
         "-bias",
         "comparing languages",
+        unit=console.PERCENT,
         examples="""
             metal bias language datasets/mlqe
             metal bias language datasets/pariksha -c task_quality --json | jq .language_bias

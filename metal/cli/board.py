@@ -73,7 +73,6 @@ billboard = WithDefault(
         "-board",
         "ranking",
         by_option("language", "criterion", "generator", shown="the correlations by this"),
-        unit="cells",
         files="report.html, tables/ (CSV, JSON, Parquet), ensembles.json, run.toml",
         about=lambda run: {"version": run.version, "ensembles": {each["ensemble"]: each for each in run.ensembles}},
         more="""

@@ -72,6 +72,7 @@ report = analysis(
     metal.probe_report,
     "-report",
     "comparing outputs",
+    unit=console.PERCENT,
     examples="""
         metal probe report datasets/mine-probes runs/mine-probes-judges
         metal probe report datasets/mine-probes runs/mine-probes-judges --json | jq .probes

@@ -49,8 +49,7 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     Raises DataError for words among numbers, words of no known order and free text, UsageError and UnknownName for
     options that do not fit.
     """
-    codes = {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
-    names = sorted(codes)
+    names = sorted(codes := {name: code for code, name in enumerate(tidy["criterion"].cat.categories)})
     options = options if "reply" in tidy else {**options, "scales": {}}
     chosen = {name: _chosen(name, names, options) for name in names}
     numeric = is_numeric_dtype(tidy["score"]) and tidy["score"].dtype != bool
