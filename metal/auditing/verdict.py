@@ -40,7 +40,7 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.figures import range_columns
 from metal.auditing.scores import ScoreStanding, standing
 from metal.auditing.standing import MIN_ITEMS, NO_BOUNDS, NOTHING, Bounds, Standing, careless_people
-from metal.data.text import figure, listed, percent, signed, within
+from metal.data.text import coverage, figure, listed, percent, signed, within
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Numbers, ratio
 from metal.stats.standing import Balanced
@@ -180,7 +180,7 @@ def _people(beside: Standing, final: bool) -> tuple[str, str] | None:
     shown = alpha.low > 0 and (not lead or lead.low > 0)
     if shown and (alpha.high >= floor or not final):
         return None
-    words = f"{beside.measure} {alpha}" + (f", a person knows {lead} more than a constant" if lead else "")
+    words = f"{beside.measure} {alpha}" + (f", a person knows {lead.text(signed)} more than a constant" if lead else "")
     words += _rank_alike(beside)
     if alpha.high < floor or (lead and lead.high < SMALL):
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
@@ -204,7 +204,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     cell, items, balanced = beside.cell, len(beside.items), beside.balanced
     assert balanced is not None  # rule 1
     above = beside.above
-    number, below = f"{above[0]} more than a constant", NO_BOUNDS
+    number, below = f"{above[0].text(signed)} more than a constant", NO_BOUNDS
     few = "one person per item" if (cell.ratings_per_item < 2).all() else "most items have one person"
     clauses = [Clause(f"{few}, so that it is unknown how good a person is"), *_unanswered(beside)]
     say = partial(_said, beside, above_constant=above[0])
@@ -240,8 +240,8 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
         return say(INFORMATIVE, f"{number}; {how}{reason}", items_needed=needed)
     needed = above[0].needed(0.0, items)
     more = f"; about {needed:,.0f} items would tell" if needed > 0 else ""
-    also = f", {above[1]} when near misses count in part" if len(above) > 1 else ""
-    reason = f"not shown to know more than a constant: {above[0]}{also}{more}"
+    also = f", {above[1].text(signed)} when near misses count in part" if len(above) > 1 else ""
+    reason = f"not shown to know more than a constant: {above[0].text(signed)}{also}{more}"
     return say(UNDECIDED, reason, items_needed=needed)
 
 
@@ -256,7 +256,7 @@ def _number(beside: Standing, balanced: Balanced) -> str:
         how = "worse than a constant"
     elif beside.limits(balanced.person).low > 0:
         how += f" (keeps {share} of what a person knows)"
-    more = f"{beside.above[0]} better than one once {RECALIBRATED}"
+    more = f"{beside.above[0].text(signed)} better than one once {RECALIBRATED}"
     if beside.above[0].low <= 0:  # what a line gains is not shown, and that it rises is
         more += f", correlation with people {beside.limits(beside.figures['correlation'])}"
     return f"as given {how}; {more}"
@@ -323,9 +323,9 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
 
 def _unanswered(beside: Standing) -> list[Clause]:
     """The clause on coverage, if it does not hold."""
-    coverage = len(beside.items) / beside.asked
-    words = f"it answered only {coverage:.1%} of the questions ({MIN_COVERAGE:.0%} needed)"
-    return [Clause(words)] if coverage < MIN_COVERAGE else []
+    answered = len(beside.items) / beside.asked
+    words = f"it answered only {coverage(answered)} of the questions ({MIN_COVERAGE:.0%} needed)"
+    return [Clause(words)] if answered < MIN_COVERAGE else []
 
 
 def _classes(beside: Standing) -> list[Clause]:

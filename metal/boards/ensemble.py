@@ -14,6 +14,7 @@ import numpy as np
 
 from metal.boards.cells import BoardCell, BoardRater, ScaleEnds
 from metal.boards.settings import BoardSettings
+from metal.data.text import coverage
 from metal.errors import Undefined
 from metal.stats.correlation import pearson
 from metal.stats.ensemble import (
@@ -148,9 +149,9 @@ def _candidates(cell: BoardCell, settings: BoardSettings) -> tuple[list[str], li
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind not in settings.members or rater.group == GROUP:
             continue
-        coverage = float((~np.isnan(scores[cell.rated])).mean())
-        if coverage < LEAST_COVERAGE:
-            dropped.append(f"{rater.name} scored {coverage:.0%} of the outputs that people rated")
+        scored = float((~np.isnan(scores[cell.rated])).mean())
+        if scored < LEAST_COVERAGE:
+            dropped.append(f"{rater.name} scored {coverage(scored)} of the outputs that people rated")
         else:
             names.append(rater.name)
     return names, dropped

@@ -139,12 +139,6 @@ def language_order(code: str) -> tuple[bool, str]:
     return bool(code), language_name(code)
 
 
-def short_name(code: str, letters: int) -> str:
-    """The English name where it has at most so many letters, else the code."""
-    name = language_name(code)
-    return name if len(name) <= letters else code
-
-
 def name_in(code: str, language: str) -> str:
     """What speakers of `language` call a language; its English name where CLDR does not know that."""
     from babel import Locale, UnknownLocaleError

@@ -48,6 +48,12 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
     return f"{line[: length - 1 - end]}…{line[-end:]}"
 
 
+def capital(words: object) -> str:
+    """Words as a sentence or a cell begins; the rest as it is."""
+    text = printable_sentence(str(words))
+    return text[:1].upper() + text[1:]
+
+
 def note(text: object) -> str:
     """A finding or a note for people, which holds names from files."""
     return name(text, 300)
@@ -143,12 +149,15 @@ def count(value: Any) -> str:
 
 
 def coverage(value: Any) -> str:
-    """A share in whole percent that is 0% or 100% only where nothing or everything is covered.
+    """A share in whole percent, 0% only where nothing is covered; from 90%, where limits lie, never rounded up.
 
-    >>> coverage(0.999), coverage(1.0), coverage(0.001)
-    ('99%', '100%', '1%')
+    >>> coverage(0.949), coverage(0.999), coverage(1.0), coverage(0.001), coverage(0.667)
+    ('94%', '99%', '100%', '1%', '67%')
     """
-    return percent(min(max(value, 0.01), 0.99) if known(value) and 0 < value < 1 else value)
+    if not known(value) or value <= 0:
+        return percent(value)
+    whole = round(100 * value, 9)
+    return percent(max(math.floor(whole) if whole > 90 else whole, 1) / 100)
 
 
 def dollars(value: Any) -> str:

@@ -34,6 +34,7 @@ CONDITIONS = (
     *("language", "criterion", "judge", "condition", "says", "pairs", "change", "change_low", "change_high"),
     *("p_adjusted", "changed", "lower", "higher", "flip_p", "nearer", "nearer_low", "nearer_high"),
     *("expected", "noticed", "noticed_low", "noticed_high", "collateral", "collateral_low", "collateral_high"),
+    "what",
 )
 Z = 1.959964
 
@@ -184,7 +185,7 @@ def _expected(
     """Of a wrong language or script: what must happen on this criterion, and the share of outputs where it does or
     does not. An output that had the worst score already cannot fall, and counts in neither.
     """
-    name, shares = scored.criterion.name, dict.fromkeys(CONDITIONS[-6:], math.nan)
+    name, shares = scored.criterion.name, dict.fromkeys(CONDITIONS[-7:-1], math.nan)
     must_fall = name in (falls or OF_LANGUAGE)
     if not condition.startswith((WRONG_LANGUAGE, OTHER_SCRIPT)) or not (falls or name in (*OF_LANGUAGE, *OF_CONTENT)):
         return {"expected": "", **shares}

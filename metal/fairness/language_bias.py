@@ -98,6 +98,7 @@ def language_bias(
     changes: list[dict[str, Any]] = []
     severity: list[dict[str, Any]] = []
     unpaired: dict[str, set[str]] = {}
+    titles = {about["condition"]: about["what"] for about in dataset.extra.get("probes", {}).get("conditions", ())}
     ordered = [dataset.criteria[name] for name in chosen if name not in unordered]
     for criterion, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
         again = {judge: repeats_of(dataset, judge) for judge in judges}
@@ -114,7 +115,8 @@ def language_bias(
             repeats = [name for name in again[judge] if name in scored.matrix.raters]
             rows += _rows(scored, judge, repeats, panel, reference)
             if judge != PEOPLE:
-                changes += condition_rows(scored, judge, panel, dataset.raters, falls)
+                of_judge = condition_rows(scored, judge, panel, dataset.raters, falls)
+                changes += (row | {"what": titles.get(row["condition"], row["condition"])} for row in of_judge)
                 unpaired.setdefault(judge, set()).update(unpaired_outputs(scored, judge, dataset.outputs))
     made = {"language_bias": rows, "conditions": changes, "severity": severity}
     tables = {name: pd.DataFrame(made[name], columns=list(columns)) for name, columns in TABLES.items()}

@@ -17,7 +17,7 @@ from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.ratings import NOT_ASKED
 from metal.data.records import Rater
-from metal.data.text import estimate, first_few, percent, percent_change, signed
+from metal.data.text import coverage, estimate, first_few, percent, percent_change, signed
 from metal.errors import UnknownName, UsageError
 from metal.stats.drift import PairedDifference, paired_difference
 from metal.stats.patterns import Codes, Numbers
@@ -342,7 +342,7 @@ def _decide(
 def _reason(row: Mapping[str, Any], check: str) -> str:
     """`agreement with people −12% [−18%, −6%]`"""
     if check == "coverage_change":
-        return f"answers {percent(row['coverage_after'])}, before {percent(row['coverage_before'])}"
+        return f"answers {coverage(row['coverage_after'])}, before {coverage(row['coverage_before'])}"
     if check == "excess_flips":
         return f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again before"
     forms = {"difference": ("agreement with people", percent_change), "mean_change": ("mean score", signed)}

@@ -18,7 +18,7 @@ from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_order
 from metal.data.records import Criterion
-from metal.data.text import count, coverage, figure, name, p_value, percent, rounded, signed, slugs
+from metal.data.text import capital, count, coverage, figure, name, p_value, percent, rounded, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.dataset_columns import LANGUAGE as LANGUAGE
@@ -90,7 +90,7 @@ DESCRIBED: Tables = {
     "verdicts": (
         *HEAD,
         JUDGE,
-        Column("verdict", "verdict"),
+        Column("verdict", "verdict", capital),
         Rate("share_kept", "kept of what a person knows"),
         Figure("below_person", "beside a person", format=signed),
         Figure("above_constant", "above a constant", format=signed),
@@ -176,7 +176,7 @@ FURTHER: Tables = {
         *HEAD,
         JUDGE,
         Column("own", "its own"),
-        Column("says", "says"),
+        Column("says", "says", capital),
         Figure("preference", "gives its own more by", format=signed, direction=""),
         Column("p_adjusted", "p, corrected", p_value),
         Column("above_people_own", "more lenient than people by, its own", signed),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from metal.auditing.scored_outputs import EVEN, LEANS
 from metal.data.text import (
+    capital,
     count,
     estimate,
     figure,
@@ -32,10 +33,10 @@ DESCRIBED: Tables = {
         (
             *HEAD,
             JUDGE,
-            Column("says", "says", below=lambda row: row["by"]),
+            Column("says", "says", capital, below=lambda row: row["by"]),
             Column("lean", "lean", signed, interval=True),
             Column("p_adjusted", "p, corrected", p_value),
-            Column("flip_p", "p against the pivot, by sign flips", p_value),
+            Column("flip_p", "p against the pivot, by sign flips, corrected", p_value),
             Column("above_people", "more lenient than people by", signed, interval=True),
             Column("gap", "quality held equal", signed, interval=True),
             Column("naive_regression", "naive: regression", signed),
@@ -58,15 +59,15 @@ DESCRIBED: Tables = {
         (
             *HEAD,
             JUDGE,
-            Column("condition", "condition"),
-            Column("says", "says"),
+            Column("what", "condition"),
+            Column("says", "says", capital),
             Column("pairs", "pairs", count),
             Column("change", "better by", signed, interval=True),
             Column("p_adjusted", "p, corrected", p_value),
             Column("changed", "changed", percent),
             Column("lower", "worse", percent),
             Column("higher", "better", percent),
-            Column("flip_p", "p of worse against better", p_value),
+            Column("flip_p", "p of worse against better, not corrected", p_value),
             Column("nearer", "nearer to people by", signed, interval=True),
             Column("expected", "must"),
             Column("noticed", "noticed", percent, interval=True, direction="higher"),
@@ -78,7 +79,7 @@ DESCRIBED: Tables = {
         (
             *HEAD,
             Column("person", "person"),
-            Column("says", "says"),
+            Column("says", "says", capital),
             Column("lower_by", "scores lower by", signed, interval=True),
             Column("p_adjusted", "p, corrected", p_value),
             Column("severity", "severity, logits", signed, interval=True),
@@ -120,7 +121,7 @@ class BiasRun(Run):
             if row["says"] == CHANGES and not row["expected"]:
                 change = estimate(row, "change", signed)
                 where = row["judge"], row["language"], row["criterion"]
-                yield VerdictLine(*where, f"{name(row['condition'])}: {change}", WARNS)
+                yield VerdictLine(*where, f"{name(row['what'])}: {change}", WARNS)
         for row in self.records("language_bias"):
             where = row["judge"], row["language"], row["criterion"]
             if row["says"] == LEANS:

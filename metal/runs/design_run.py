@@ -16,7 +16,7 @@ from metal.errors import DataError
 from metal.planning.study import ALL, COLUMNS
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.parts import records
-from metal.runs.run import Run
+from metal.runs.run import Run, by_name
 
 COMMAND = "design"
 PRICED = (Column("usd", "cost", dollars), Column("hours", "hours", rounded))
@@ -69,7 +69,7 @@ class DesignRun(Run):
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """Rows as plain dictionaries; None for what is missing."""
-        return records(self.rows(table, **where))
+        return by_name(records(self.rows(table, **where)))
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:

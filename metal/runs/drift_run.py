@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import count, coverage, estimate, p_value, percent, percent_change, share, signed
+from metal.data.text import capital, count, coverage, estimate, p_value, percent, percent_change, share, signed
 from metal.gating.drift import (
     BETTER,
     CHANGED,
@@ -27,7 +27,7 @@ DESCRIBED: Tables = {
         (
             *HEAD,
             Column("judge", "judge", below=lambda row: f"before: {row['before']}" * (row["before"] != row["judge"])),
-            Column("says", "says", below=lambda row: row["why"]),
+            Column("says", "says", capital, below=lambda row: row["why"]),
             Column("agreement_before", "agreement before", percent),
             Column("agreement_after", "agreement now", percent, direction="higher"),
             Column("difference", "change of agreement", percent_change, interval=True, direction="higher"),
@@ -53,7 +53,7 @@ DESCRIBED: Tables = {
             Column("part", "part"),
             Column("before", "before"),
             Column("after", "now"),
-            Column("says", "says"),
+            Column("says", "says", capital),
         ),
         SIGNATURE,
     ),

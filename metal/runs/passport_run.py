@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from metal.data.text import count, figure, name, percent, signed
+from metal.data.text import capital, count, figure, name, percent, signed
 from metal.runs.audit_run import FURTHER, HEAD, JUDGE, AuditRun
 from metal.runs.columns import Column, Tables, unshown
 from metal.runs.passport import ALONE, FIGURES, FILE, issue, read_passport
@@ -24,8 +24,8 @@ DESCRIBED: Tables = {
     "uses": (
         *HEAD,
         JUDGE,
-        Column("use", "use"),
-        Column("verdict", "verdict"),
+        Column("use", "use", capital),
+        Column("verdict", "verdict", capital),
         Figure("share_kept", "kept of what a person knows", format=percent),
         Figure("below_person", "beside a person", format=signed),
         Figure("above_constant", "above a constant", format=signed),

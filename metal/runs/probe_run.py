@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.data.text import count, estimate, figure, p_value, percent, signed
+from metal.data.text import capital, count, estimate, figure, p_value, percent, signed
 from metal.fairness.probes import AGAINST, MOVED, NOT_LURED, PROBES, TRENDS
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
@@ -18,7 +18,7 @@ DESCRIBED: Tables = {
             JUDGE,
             Column("condition", "changed", below=lambda row: row["kind"]),
             Column("expected", "must"),
-            Column("says", "says"),
+            Column("says", "says", capital),
             Column("a", "A", figure, interval=True),
             Column("p_adjusted", "p, corrected", p_value),
             Column("strict", "clean better", percent, interval=True),

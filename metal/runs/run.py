@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -191,14 +192,14 @@ class Run:
         return max((span for span in spans if span > 0), default=1.0)
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
-        """The same rows as plain dictionaries, which are not to be changed."""
+        """The same rows as plain dictionaries, which are not to be changed, by the names of their languages."""
         asked = (table, *where)
         if asked not in self._plain:
-            plain = (
-                self.records(table)
-                if where
-                else [{str(key): value for key, value in row.items()} for row in self.tables[table].to_dict("records")]
-            )
+            if where:
+                plain = self.records(table)
+            else:
+                rows = self.tables[table].to_dict("records")
+                plain = by_name([{str(key): value for key, value in row.items()} for row in rows])
             grouped = self._plain[asked] = {}
             for row in plain:
                 grouped.setdefault(tuple(row[column] for column in where), []).append(row)
@@ -304,6 +305,17 @@ class RankingRun(Run):
                 ),
             )
         )
+
+
+def by_name(rows: list[dict[str, Any]], inside: Sequence[str] = ("criterion", "judge")) -> list[dict[str, Any]]:
+    """Rows that stand by their languages' codes, altogether or in each criterion and judge, by their names."""
+    codes = [row.get("language", "") for row in rows]
+    if codes == sorted(codes):
+        return sorted(rows, key=lambda row: language_order(row.get("language", "")))
+    if not inside:
+        return rows
+    groups = groupby(rows, key=lambda row: row.get(inside[0]))
+    return [row for _, group in groups for row in by_name(list(group), inside[1:])]
 
 
 def spoken(language: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metal.data.text import count, dollars, figure, percent, score
+from metal.data.text import capital, count, dollars, figure, percent, score
 from metal.runs.audit_run import HEAD, JUDGE, Share
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
@@ -15,7 +15,7 @@ DESCRIBED: Tables = {
         (
             *HEAD,
             JUDGE,
-            Column("says", "may answer"),
+            Column("says", "may answer", capital),
             Column("coverage", "answers", percent, below=lambda row: f"of {count(row['items'])}"),
             Column("agreement_kept", "agrees", percent),
             Column("at_least", "at least", percent),

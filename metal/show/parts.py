@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 from metal.auditing.check import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, known, listed, name, plural, within
+from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, spoken
@@ -82,7 +82,9 @@ def across_languages(
     shown: Rows = []
     for group, by in groups.items():
         heads = (run.criterion(of) if key == "criterion" else name(of) for key, of in zip(keys, group, strict=True))
-        shown.append((*heads, *(cell(by[language]) if language in by else UNDEFINED for language in languages)))
+        cells = {language: cell(of_language) for language, of_language in by.items()}
+        begun = {language: replace(made, text=capital(made.text)) for language, made in cells.items()}
+        shown.append((*heads, *(begun.get(language, UNDEFINED) for language in languages)))
     columns = (*keys.values(), *(name(language_name(language)) for language in languages))
     options = {"turns": len(keys) == 1, **options}
     return TableView.of(run, source, title, columns, shown, heads=len(keys), **options)

@@ -23,6 +23,7 @@ from metal.data.text import MINUS, figure, interval, known, name, slug
 WIDTH = 400
 MARGIN = 8  # around a drawing in a file of its own
 LETTER = 7.6  # units that a character takes at most, on average
+LINE = 13  # from one line of a name to the next
 LEGEND_LENGTH = 48  # characters that fit beside a symbol
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of a figure between 0 and 1
@@ -93,6 +94,14 @@ def short(words: str, length: int) -> str:
     """The words, cut in the middle where they would run into the drawing: names often differ at their end."""
     end = (length - 1) // 2
     return words if len(words) <= length else f"{words[: length - 1 - end]}…{words[-end:]}"
+
+
+def lines(x: float, y: float, words: str, length: int, **look: Any) -> str:
+    """Words in lines of so many letters around y, all of them under the mouse. look: class_ and text_anchor."""
+    parts = [short(part, length) for part in wrap(words, length, break_long_words=False)]
+    top = y - LINE * (len(parts) - 1) / 2
+    spans = (element("tspan", escape(part), x=x, y=top + LINE * place) for place, part in enumerate(parts))
+    return element("text", *spans, hover=words, **look)
 
 
 def title(content: str) -> str:
@@ -212,8 +221,9 @@ def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[st
 class Axis:
     """A linear scale: `low` is drawn at `start`, `high` at `end`.
 
-    ticks: values that have a line and a number; form: how a number is written. An upright axis runs from the bottom
-    (start) to the top (end), any other from left to right. What is `across` an axis is a place on the other one.
+    ticks: values that have a line and a number, with the sign and unit of `form`, the format of the figures; words: of
+    a tick, where it is no such figure. An upright axis runs from the bottom (start) to the top (end), any other from
+    left to right. What is `across` an axis is a place on the other one.
     """
 
     low: float
@@ -221,14 +231,15 @@ class Axis:
     start: float
     end: float
     ticks: Sequence[float] = ()
-    form: Callable[[float], str] = "{:g}".format
+    form: Callable[[float], str] = figure
     upright: bool = False
+    words: Callable[[float], str] | None = None
 
     @classmethod
-    def around(cls, values: Sequence[float], start: float, end: float, *, upright: bool = False) -> Self:
-        """An axis with round numbers that holds all values."""
+    def around(cls, values: Sequence[float], start: float, end: float, **options: Any) -> Self:
+        """An axis with round numbers that holds all values. options: form and upright."""
         ticks = ticks_for(values)
-        return cls(ticks[0], ticks[-1], start, end, ticks, partial(tick_text, ticks=ticks), upright)
+        return cls(ticks[0], ticks[-1], start, end, ticks, **options)
 
     def __call__(self, value: float) -> float:
         """Where a value is drawn."""
@@ -251,15 +262,16 @@ class Axis:
 
         Where there is no room for all, every second stands there, or every third.
         """
+        number = self.words or partial(tick_text, ticks=self.ticks, form=self.form)
         apart = min((abs(self(after) - self(before)) for before, after in pairwise(self.ticks)), default=math.inf)
-        needs = 14 if self.upright else LETTER * max((len(self.form(tick)) + 0.5 for tick in self.ticks), default=0)
+        needs = 14 if self.upright else LETTER * max((len(number(tick)) + 0.5 for tick in self.ticks), default=0)
         shown = self.ticks[:: max(1, math.ceil(needs / apart))]
         if self.upright:
             places = [(edge - 4, self(tick) + 4, "end") for tick in shown]
         else:
             places = [(self(tick), edge - 4 if above else edge + 13, "middle") for tick in shown]
         return "".join(
-            text(x, y, self.form(tick), class_="soft", anchor=anchor)
+            text(x, y, number(tick), class_="soft", anchor=anchor)
             for tick, (x, y, anchor) in zip(shown, places, strict=True)
         )
 
@@ -270,7 +282,6 @@ class Axis:
         figures: Figures,
         series: int,
         *,
-        form: Callable[[float], str] = figure,
         hollow: bool = False,
     ) -> str:
         """A marker at a value with its interval, where it has one."""
@@ -278,7 +289,7 @@ class Axis:
         bar = ""
         if known(low) and known(high):
             bar = line(*self.at(low, across), *self.at(high, across), f"ci s{series}")
-        words = f"{who}: {form(value)} {interval(low, high, form)}".strip()
+        words = f"{who}: {self.form(value)} {interval(low, high, self.form)}".strip()
         return element("g", title(words), bar, marker(*self.at(value, across), series, hollow=hollow))
 
 
@@ -304,16 +315,19 @@ def ticks_for(values: Sequence[float]) -> list[float]:
     return [step * place for place in range(first, max(last, first + 1) + 1)]
 
 
-def tick_text(tick: float, ticks: Sequence[float]) -> str:
-    """A tick with as many digits as tell the ticks apart.
+def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] = figure) -> str:
+    """A tick with as many digits as tell the ticks apart, in percent and with a plus where the figures have them.
 
-    >>> tick_text(0.5, [0.0, 0.25, 0.5])
-    '0.50'
+    >>> from metal.data.text import percent_change
+    >>> tick_text(0.5, [0.0, 0.25, 0.5]), tick_text(0.5, [0.0, 0.5], percent_change), tick_text(0.0, [0.0, 0.25])
+    ('0.50', '+50%', '0')
     """
-    digits = max(0, -math.floor(math.log10((ticks[1] - ticks[0]) * 1.0001)))
-    finer = any(round(number, digits) != round(number, digits + 1) for number in ticks)
-    text = f"{tick:.{digits + finer}f}"
-    return ("0" if float(text) == 0 else text).replace("-", MINUS)
+    like = form(1.0)
+    times, unit = (100, "%") if like.endswith("%") else (1, "")
+    digits = max(0, -math.floor(math.log10(times * (ticks[1] - ticks[0]) * 1.0001)))
+    finer = any(round(times * number, digits) != round(times * number, digits + 1) for number in ticks)
+    text = f"{times * tick:{'+' * like.startswith('+')}.{digits + finer}f}"
+    return ("0" if float(text) == 0 else text).replace("-", MINUS) + unit
 
 
 def cell_key_and_label(what: str, criterion: str, language: str, title: str) -> tuple[str, str]:

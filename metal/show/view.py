@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import groupby
 from typing import Any, Self
 
-from metal.data.languages import language_order
 from metal.data.text import known, printable_sentence, with_minus
 from metal.runs.columns import Column, Row
 from metal.runs.run import Run
@@ -161,17 +159,8 @@ class TableView:
             even = band and known(row[band]) and int(row[band]) % 2 == 0
             return replace(cell, mark="band") if even and not cell.mark else cell
 
-        body = ([shown(column, row) for column in columns] for row in _by_name(rows)[: options.get("most")])
+        body = ([shown(column, row) for column in columns] for row in rows[: options.get("most")])
         return cls.of(run, source, title, headings, body, total=len(rows), **options)
-
-
-def _by_name(rows: Sequence[Row]) -> Sequence[Row]:
-    """Rows that stand by their languages' codes, altogether or in each criterion, by their names; others as they do."""
-    codes = [row.get("language", "") for row in rows]
-    if codes == sorted(codes):
-        return sorted(rows, key=lambda row: language_order(row.get("language", "")))
-    criteria = [list(group) for _, group in groupby(rows, key=lambda row: row.get("criterion"))]
-    return [row for group in criteria for row in _by_name(group)] if len(criteria) > 1 else rows
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def test_unanswered_questions_lower_coverage_and_strict_f1(make_dataset: MakeDat
     assert 0.7 < figures["strict_f1"] < 0.9
     verdict = row(result, "verdicts", judge="good")
     assert verdict["verdict"] == "informative"
-    assert "answered only 75.0% of the questions" in verdict["reason"]
+    assert "answered only 75% of the questions" in verdict["reason"]
     distribution = result.tables["class_distribution"]
     rows = distribution[(distribution["rater"] == "good") & (distribution["case"] == "all items")]
     assert rows.set_index("level")["count"]["(no answer)"] == 25

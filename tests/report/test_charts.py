@@ -73,7 +73,7 @@ def shown(**changes: object) -> CriterionF1:
 def test_dots_stand_to_scale() -> None:
     chart = dots(shown())
     tree = drawn(chart)
-    quarter, half, most = (place(tree, words) for words in ("0.25", "0.5", "0.75"))
+    quarter, half, most = (place(tree, words) for words in ("0.25", "0.50", "0.75"))
     assert lines(tree, "ci s0") == [(quarter, most)]  # hi has no interval, sw no value
     assert marks(tree).count("dot m0") == 1 + 2  # legend, en, hi
     assert lines(tree, "ceiling") == [(most, most), (half, half)]  # sw is undefined
@@ -87,7 +87,7 @@ def test_a_radar_is_open_where_a_value_is_missing() -> None:
     assert [way.count("M") for way in ways if way] == [2, 1]  # a <b> breaks off at sw, j2 is closed
     assert [way.count("L") for way in ways if way] == [1, 3]
     assert marks(tree).count("ceiling") == 1
-    assert {text.text for text in tree.iter(f"{SVG}text")} >= {"0.25", "0.5", "0.75", "a <b>"}
+    assert {text.text for text in tree.iter(f"{SVG}text")} >= {"0.25", "0.50", "0.75", "a <b>"}
     assert radar(shown(languages=["en", "hi"])) is None  # two languages are no radar
 
 
@@ -195,7 +195,7 @@ def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> Non
     words = ["good", "some", "none", "split", "open", "good"]
     assert [box.findtext(f"{SVG}text") for box in boxes] == words
     assert "a <b>, Task quality, Hindi: informative. Kappa −0.1." in [box.findtext(f"{SVG}title") for box in boxes]
-    row = ["Task quality", "j2", "undecided", "as good as a person", "–", "–"]
+    row = ["Task quality", "j2", "Undecided", "As good as a person", "–", "–"]
     assert [cell.text for cell in chart.numbers.rows[1]] == row
     assert "2 as good as a person, 1 informative" in chart.alt
     assert "As good as a person or informative: a <b> in 2 of 4, j2 in 1 of 2." in chart.alt
@@ -257,7 +257,7 @@ def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
     tree = drawn(disagreement("k", "quality", [metric], people="people", ends=(1, 3), area=1 / 3))
     assert not [rect for rect in tree.iter(f"{SVG}rect") if rect.get("class") == "band"]
     assert not [text for text in tree.iter(f"{SVG}text") if "corner" in (text.text or "")]
-    assert {text.text for text in tree.iter(f"{SVG}text")} >= {"-3.5", "7", "1", "3"}
+    assert {text.text for text in tree.iter(f"{SVG}text")} >= {"−3.5", "7.0", "1", "3"}
     assert {circle["class"] for circle in circles(tree)} == {"m0"}
 
 

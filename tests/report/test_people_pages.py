@@ -100,7 +100,7 @@ def test_the_facts_are_the_tables(run: LeaderboardRun) -> None:
         "4 generators by 1 person with 192 ratings in Arabic, English and Hindi; 2 criteria"
     )
     assert lines["Best"].startswith("good: 0.894 [")
-    assert "First is good in Arabic, English and Hindi" in lines["By language"]
+    assert lines["By language"] == "good is first in each of 3 languages."
     assert lines["Still to be rated"] == "Nothing of <b>new</b> is rated yet."
 
 
@@ -116,7 +116,7 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
     assert "one cluster, in which nobody is shown to be worse than its first; 1 in none" in lines["How sure"]
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
     assert (
-        "1 pair does by their own test, most clearly good and bad (p_adjusted in tables/comparisons.csv)"
+        "1 pair does by their own test, most clearly good and bad (corrected p in tables/comparisons.csv)"
         in " ".join(ranking.notes)
     )
     assert any("cluster: rated by group expert only (odd)" in note for note in ranking.notes)

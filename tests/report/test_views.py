@@ -275,7 +275,7 @@ def test_it_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: Rep
     # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
     beware = next(iter(cards(run)))
     assert beware.title == "Beware of F1 alone"
-    assert "F1 0.85, but the most frequent answer alone reaches 0.85" in beware.words
+    assert "F1 0.85; giving the most frequent answer to everything, unread, reaches 0.85 as well." in beware.words
 
 
 def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
@@ -344,13 +344,13 @@ def test_the_nearest_judge_is_the_surest_and_lucky_choices_and_recalibration_are
     picked = pd.DataFrame({"optimism": [0.02, 0.66]})
     run = replace(run, tables={**run.tables, "verdicts": table, "picked": picked})
     assert headline(run) == (
-        "None of the 2 judges is shown to be as good as a person; the nearest, j, keeps 55% [43%, 67%] of what one "
-        "knows on task_quality in Hindi."
+        "None of the 2 judges is shown to be as good as a person; the surest case is j on task_quality in Hindi: "
+        "it keeps 55% [43%, 67%] of what one knows."
     )
     assert lead(run) == (
         "Of 4 cases, in 1 a judge is as good as a person once recalibrated; in 3 a judge is informative, but not shown "
         "to be as good. The judge that looks best in a case may be the luckiest: up to 66 percentage points of what it "
-        "keeps are luck."
+        "keeps are luck. The surest case is the one whose interval begins highest."
     )
 
 
@@ -479,7 +479,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     # In Hindi it keeps 0.65 of what a person knows by all three people; one finds 13% of what the others call bad.
     assert headline(run) == (
         "gpt-4-32k/detailed is nowhere shown to be as good as a person; "
-        "on hallucinations in Kannada it keeps 63% [44%, 91%] of what one knows."
+        "the surest case is hallucinations in Kannada: it keeps 63% [44%, 91%] of what one knows."
     )
     assert lead(run).startswith(
         "Of 15 cases, in 11 it is informative, but not shown to be as good; in 3 it tells no more"

@@ -65,8 +65,8 @@ def about_a_ranking(ranking: Ranking, where: str, permutations: int) -> list[str
         many = f"{len(apart)} pairs" if len(apart) > 1 else "1 pair"
         warnings.append(
             f"{where}: {many} of generators in one cluster differ{'' if len(apart) > 1 else 's'} by a test of their "
-            f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; see p_adjusted in "
-            "tables/comparisons.csv"
+            f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; the corrected p of "
+            "each pair is in tables/comparisons.csv"
         )
     if len(rows) - 1 > LEVEL * (1 + permutations):
         needed = 20 * len(rows)

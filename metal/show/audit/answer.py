@@ -13,7 +13,19 @@ from metal.auditing.own_outputs import PREFERS
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
-from metal.data.text import estimate, figure, interval, known, listed, percent, plural, printable, signed, within
+from metal.data.text import (
+    capital,
+    coverage,
+    estimate,
+    figure,
+    known,
+    listed,
+    percent,
+    plural,
+    printable,
+    signed,
+    within,
+)
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.audit.verdicts import merit
@@ -49,13 +61,8 @@ def knows(cell: dict[str, Any]) -> str:
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
         return "is below a constant answer as given"
     if known(cell["share_kept"]):
-        return f"keeps {_with_interval(cell, 'share_kept', percent)} of what one knows"
-    return f"is {_with_interval(cell, 'above_constant', figure)} above a constant answer"
-
-
-def _with_interval(cell: dict[str, Any], column: str, form: Any) -> str:
-    """`55% [43%, 67%]`"""
-    return f"{form(cell[column])} {interval(cell[f'{column}_low'], cell[f'{column}_high'], form)}".strip()
+        return f"keeps {estimate(cell, 'share_kept', percent)} of what one knows"
+    return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
 
 
 def _by_chance(cells: Cells) -> int:
@@ -81,9 +88,12 @@ def headline(run: AuditRun) -> str:
     if nearest["verdict"] == INFORMATIVE:
         where = place(run, nearest)
         if len(judges) > 1:
-            near = f"the nearest, {within(nearest['judge'])}, {knows(nearest)} {where}"
-            return f"{who} is shown to be as good as a person; {near}."
-        return f"{who} is nowhere shown to be as good as a person; {where} it {knows(nearest)}."
+            surest = f"the surest case is {within(nearest['judge'])} {where}: it {knows(nearest)}"
+            return f"{who} is shown to be as good as a person; {surest}."
+        if len(cells) == 1:
+            return f"{who} is not shown to be as good as a person {where}: it {knows(nearest)}."
+        surest = f"the surest case is {case_of(run, nearest)}: it {knows(nearest)}"
+        return f"{who} is nowhere shown to be as good as a person; {surest}."
     verdicts = {cell["verdict"] for cell in cells}
     if verdicts == {UNDECIDED}:
         whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
@@ -171,6 +181,8 @@ def lead(run: AuditRun) -> str:
     if most >= SHOWN:
         points = plural(round(100 * most), "percentage point")
         words += f" The judge that looks best in a case may be the luckiest: up to {points} of what it keeps are luck."
+    if "; the surest case is " in headline(run):
+        words += " The surest case is the one whose interval begins highest."
     return words
 
 
@@ -223,15 +235,17 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
     if flattered:
         top = max(flattered, key=lambda cell: cell["weighted_f1"])
         more = f" ({plural(len(flattered), 'such case')})" if len(flattered) > 1 else ""
+        f1, constant = figure(top["weighted_f1"]), figure(top["majority_f1"])
+        also = " as well" if f1 == constant else ""
         words = (
-            f"{within(top['judge'])} {place(run, top)}: F1 {figure(top['weighted_f1'])}, but the most frequent "
-            f"answer alone reaches {figure(top['majority_f1'])}{more}."
+            f"{within(top['judge'])} {place(run, top)} has F1 {f1}; giving the most frequent answer to "
+            f"everything, unread, reaches {constant}{also}{more}."
         )
         return Remark("Beware of F1 alone", words)
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
-        often = f"{within(least['judge'])} answers {percent(least['coverage'])} {place(run, least)}."
+        often = f"{within(least['judge'])} answers {coverage(least['coverage'])} {place(run, least)}."
         return Remark("Beware of silence", often)
     return None
 
@@ -279,12 +293,11 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
         return None
     named = sorted(split)[:MOST_NAMED] or [min(rows, key=lambda key: rows[key]["alpha"])]
     where = listed([f"{place(run, rows[key])} (alpha {figure(rows[key]['alpha'])})" for key in named])
-    where = where[:1].upper() + where[1:]
     if not split:
-        least = f"{where}: no judge can be measured better there than that."
+        least = f"{capital(where)}: no judge can be measured better there than that."
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
-    return Remark("People disagree", f"{where}{more}. No judge can be validated there before people agree.")
+    return Remark("People disagree", f"{capital(where)}{more}. No judge can be validated there before people agree.")
 
 
 def _next(run: AuditRun, cells: Cells) -> Remark:

@@ -8,7 +8,7 @@ from typing import Any
 
 from metal import __version__
 from metal.auditing.verdict import VERDICTS
-from metal.data.languages import language_name, language_order
+from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
@@ -161,8 +161,7 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
 
 def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     """One criterion, languages in columns: the people, the most frequent class, every judge."""
-    rated = sorted(run.records("people", criterion=criterion.name), key=lambda row: language_order(row["language"]))
-    of_people = {row["language"]: row for row in rated}
+    of_people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
     of_judges = run.records("judges", criterion=criterion.name)
     rows: Rows = [
         ["items", *(count(row["items_with_class"]) for row in of_people.values())],

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 
 from metal.auditing.standing import MIN_ITEMS, NOTHING, THIN
 from metal.auditing.verdict import (
@@ -20,9 +21,21 @@ from metal.auditing.verdict import (
     UNSURE,
     VERDICTS,
 )
-from metal.data.languages import language_name, short_name
+from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import UNDEFINED, figure, known, listed, name, percent, plural, rounded, with_minus, within
+from metal.data.text import (
+    UNDEFINED,
+    capital,
+    known,
+    listed,
+    name,
+    percent,
+    plural,
+    rounded,
+    signed,
+    with_minus,
+    within,
+)
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
@@ -199,7 +212,7 @@ def _kept(row: Row) -> tuple[str, str]:
     if known(row["share_kept"]) and row["share_kept"] >= 0:
         return f"keeps {percent(row['share_kept'])}", percent(row["share_kept"])
     if not known(row["share_kept"]) and row["above_constant"] > 0:
-        above = figure(row["above_constant"])
+        above = signed(row["above_constant"])
         better = f"{above} better than a constant"
         return ("no better than a constant", "") if above == "0.00" else (better, better)
     given = "as given worse than a constant"
@@ -234,7 +247,7 @@ def _bar(row: Row) -> tuple[str, str] | None:
 
 def sentence(words: str) -> str:
     """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
-    return with_minus(words[:1].upper() + words[1:]) + "." if words else UNDEFINED
+    return with_minus(capital(words)) + "." if words else UNDEFINED
 
 
 def verdicts_matrix(run: AuditRun) -> Chart:
@@ -250,7 +263,7 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     meanings = {word: meaning for _, word, meaning in legend()}
     columns = ("criterion", "judge", *map(language_name, languages))
     rows = [
-        (label, judge, *(meanings[cell.word] if cell else UNDEFINED for cell in cells))
+        (label, judge, *(capital(meanings[cell.word]) if cell else UNDEFINED for cell in cells))
         for label, of_criterion in criteria
         for judge, cells in of_criterion
     ]
@@ -258,12 +271,15 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     if not criteria:
         return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
 
-    # As many languages beside each other as fit with their names, or codes where these are long, evenly over the parts.
-    names = [short_name(code, int(WIDEST / LETTER)) for code in languages]
-    narrowest = max(23.0, LETTER * max(map(len, names)) + 4)
+    # As many languages beside each other as fit with their names in lines, evenly over the parts.
+    names = list(map(language_name, languages))
+    longest = max(len(word) for words in names for word in words.split())
+    narrowest = max(23.0, min(LETTER * longest + 4, WIDEST))
     parts = math.ceil(len(languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
     size = math.ceil(len(languages) / parts)
     width = min((svg.WIDTH - LEFT) / size, WIDEST)
+    letters = int(width / LETTER)
+    head_room = svg.LINE * (max(len(wrap(words, letters)) for words in names) - 1)
 
     used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
     head, y = svg.legend([(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used])
@@ -272,10 +288,10 @@ def verdicts_matrix(run: AuditRun) -> Chart:
         y += 20
         drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
         for start in range(0, len(languages), size):
-            for place, code in enumerate(languages[start : start + size]):
-                x, hover = LEFT + width * (place + 0.5), language_name(code)
-                drawn.append(svg.text(x, y + 14, names[start + place], class_="soft", anchor="middle", hover=hover))
-            y += 19
+            for place, words in enumerate(names[start : start + size]):
+                x, middle = LEFT + width * (place + 0.5), y + 14 + head_room / 2
+                drawn.append(svg.lines(x, middle, words, letters, class_="soft", text_anchor="middle"))
+            y += 19 + head_room
             for judge, cells in of_criterion:
                 drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))
                 for place, cell in enumerate(cells[start : start + size]):

@@ -67,7 +67,7 @@ def cards(run: BiasRun) -> Iterator[Remark]:
     """What naive figures would say, where the judge is blind, what to do next."""
     rows = run.records("language_bias")
     if naive := _naive(run, rows):
-        yield Remark("Beware of judge minus people", naive)
+        yield Remark("Beware of simple differences", naive)
     if unseeing := _blind(run, rows):
         yield Remark("Blind there", unseeing)
     if moved := _moved(run):
@@ -108,7 +108,10 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
     equal = estimate(worst, "gap", signed)
     where = f"{language_name(worst['language'])} ({criterion_in_words(run, worst['criterion'])})"
     naive = signed(worst["naive_difference"])
-    return f"Judge minus people misses most in {where}: {naive}, where quality held equal gives {equal}."
+    return (
+        f"The judge's scores less people's mislead most in {where}: they give {naive}, but among equally good outputs "
+        f"it is {equal}."
+    )
 
 
 def _where(run: BiasRun, row: Row) -> str:
@@ -122,7 +125,7 @@ def _moved(run: BiasRun) -> str:
     rows.sort(key=lambda row: -abs(row["change"]) / run.span(row["criterion"]))
     return _first(
         [
-            f"{within(row['condition'])}: {signed(row['change'])} in {_where(run, row)}, "
+            f"{within(row['what'])}: {signed(row['change'])} in {_where(run, row)}, "
             f"{interval(row['change_low'], row['change_high'], signed)}"
             for row in rows
         ]
@@ -136,7 +139,7 @@ def _noticed(run: BiasRun) -> str:
     most = max((row for row in rows if known(row["collateral"])), key=lambda row: row["collateral"], default=None)
     words = [
         f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of outputs in "
-        f"{_where(run, row)}, {within(row['condition'])}"
+        f"{_where(run, row)}, {within(row['what'])}"
         for verb, key, row in (
             ("Noticed least, in", "noticed", least),
             ("Other scores change most, in", "collateral", most),

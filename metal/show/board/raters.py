@@ -100,7 +100,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None,
         value="r",
         between={"kind": lambda dot: run.kind(dot.label), "cluster": lambda dot: count(dot.group)},
         source="raters",
-        finding=f"{best} is highest with {figure(highest)}." if figures else "",
+        finding=f"{best} is highest with {figure(highest)}." if figures[1:] else "",
         mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
         group="cluster",
     )

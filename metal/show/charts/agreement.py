@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metal.data.languages import language_name, short_name
+from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, name, plural, within
 from metal.runs.columns import Row
 from metal.show import svg
@@ -14,7 +14,7 @@ from metal.show.svg import SHARES, Axis, Figures
 from metal.show.view import Cell, Chart, Rows, TableView
 
 LEFT, STEP, PAD = 96.0, 15, 8
-CHANCE_HEIGHT, CHANCE_LEFT, CHANCE_RIGHT = 250.0, 34.0, svg.WIDTH - 14.0
+CHANCE_HEIGHT, CHANCE_LEFT, CHANCE_RIGHT = 250.0, 34.0, svg.WIDTH - 16.0
 LETTER = 6.8  # room for a letter of a language's name
 LABEL = 13  # letters of it
 CROWDED = 40  # with more dots than this, the language is not written beside each
@@ -63,7 +63,7 @@ def dots(shown: CriterionF1) -> Chart:
     ]
     head, top = svg.legend(entries)
     top += 14
-    axis = Axis(0.0, 1.0, LEFT, svg.WIDTH - 12, SHARES)
+    axis = Axis(0.0, 1.0, LEFT, svg.WIDTH - 16, SHARES)
     height = STEP * max(len(shown.judges), 1) + 2 * PAD
     bottom = top + height * len(shown.languages)
     bands = [svg.band(top + height * place, height) for place in range(0, len(shown.languages), 2)]
@@ -71,7 +71,7 @@ def dots(shown: CriterionF1) -> Chart:
     limits = (("floor", shown.floor, "most frequent class"), ("ceiling", shown.ceiling, shown.people))
     for place, language in enumerate(shown.languages):
         y = top + height * place
-        parts.append(_called(language, 6, y + height / 2 + 4, "start"))
+        parts.append(svg.lines(6, y + height / 2 + 4, language_name(language), LABEL))
         for class_, values, words in limits:
             value = values.get(language, math.nan)
             if known(value):
@@ -98,10 +98,6 @@ def _finding(shown: CriterionF1) -> str:
         f"In {below} of {plural(len(pairs), 'case')} F1 is below people's, in {floored} not above that of the most "
         "frequent class."
     )
-
-
-def _called(language: str, x: float, y: float, anchor: str) -> str:
-    return svg.text(x, y, short_name(language, LABEL), anchor=anchor, hover=language_name(language))
 
 
 def radar(shown: CriterionF1) -> Chart | None:
@@ -139,8 +135,9 @@ def radar(shown: CriterionF1) -> Chart | None:
         parts.append(svg.line(centre_x, centre_y, *at(position, 1), "grid"))
         x, y = at(position, 1.1)
         anchor = "middle" if abs(x - centre_x) < 12 else "start" if x > centre_x else "end"
-        parts.append(_called(language, x, y + 4, anchor))
-    parts += [svg.text(centre_x + 3, at(0, tick)[1] - 2, f"{tick:g}", class_="soft") for tick in SHARES[1:-1]]
+        parts.append(svg.lines(x, y + 4, language_name(language), LABEL, text_anchor=anchor))
+    for tick in SHARES[1:-1]:
+        parts.append(svg.text(centre_x + 3, at(0, tick)[1] - 2, svg.tick_text(tick, SHARES), class_="soft"))
     parts.append(ring(shown.ceiling, "ceiling"))
     for series, (judge, by_language) in enumerate(shown.judges.items()):
         values = {language: value for language, (value, _, _) in by_language.items()}
@@ -212,7 +209,7 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
         words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
         parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=_at_chance(row)))
     if len(drawn) <= CROWDED:
-        names = (short_name(row["language"], LABEL) for row in drawn)
+        names = (language_name(row["language"]) for row in drawn)
         parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), of) for row, of in zip(drawn, names, strict=True)])
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     alt = (

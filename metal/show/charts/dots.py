@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from metal.data.languages import language_name, short_name
+from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
 from metal.runs.columns import Row
 from metal.runs.run import RankingRun
@@ -14,10 +14,10 @@ from metal.show import svg
 from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LABEL, SHORT = 26, 14  # characters of a name that are drawn, of a language in a forest
+LABEL = 26  # characters of a name that are drawn
 MOST_ROWS = 60  # more cannot be read in one drawing
 STEP = 17
-FOREST_LEFT, FOREST_RIGHT = 104.0, svg.WIDTH - 22.0
+FOREST_RIGHT = svg.WIDTH - 22.0
 MOST_POPULATIONS = 10  # of a panel
 POPULATION_STEP = 24
 GENERATORS = {"machine": (0, "machine"), "human": (2, "human writing")}
@@ -90,19 +90,21 @@ def generator_dots(
     writing apart from machines' where it occurs. score: what is drawn, in words.
     """
     rows = [Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine") for row in ranked]
-    best, last = rows[0], rows[-1]
+    best, *others = rows
+    ends = f": {within(best.label)} {form(best.value)}"
+    if others:
+        ends = f", best first: from{ends[1:]} to {within(others[-1].label)} {form(others[-1].value)}"
     return dots_chart(
         key,
         f"What people give: {run.where(run.main, run.language)}",
-        f"Dots with 95% intervals, {score} that people give to each of {plural(len(rows), 'generator')}, best first: "
-        f"from {within(best.label)} {form(best.value)} to {within(last.label)} {form(last.value)}.",
+        f"Dots with 95% intervals, {score} that people give to each of {plural(len(rows), 'generator')}{ends}.",
         rows,
         GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")},
         label="generator",
         value=value,
         between={"cluster": lambda row: count(row.group)},
         source=source,
-        finding=f"{within(best.label)} is first with {form(best.value)}.",
+        finding=f"{within(best.label)} is first with {form(best.value)}." if others else "",
         form=form,
         group="cluster",
     )
@@ -133,7 +135,7 @@ def interval_dots(
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
     left = _right_of([name(row.label) for row in rows])
-    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 22.0))
+    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 22.0), form=form)
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     bottom = top + STEP * len(rows)
@@ -150,7 +152,7 @@ def interval_dots(
         parts.append(svg.text(2, y + 4, svg.short(name(row.label), LABEL), hover=name(row.label)))
         if known(row.value):
             series = looks.get(row.look, (0, ""))[0]
-            parts.append(axis.estimate(y, within(row.label), row.figures, series, form=form))
+            parts.append(axis.estimate(y, within(row.label), row.figures, series))
         else:
             parts.append(svg.text(left + 4, y + 4, UNDEFINED, class_="soft"))
     return svg.drawing(bottom + 18, *parts)
@@ -176,7 +178,8 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
     """
     drawn = [(pair, row) for pair, row in pairs if known(row["difference"])]
     reach = max([0.1, *(abs(value) for _, row in drawn for value in _ends(row) if known(value))])
-    axis = Axis(-reach, reach, FOREST_LEFT, FOREST_RIGHT, [reach * share for share in (-1, -0.5, 0, 0.5, 1)], signed)
+    left = 8 + _right_of([language_name(row["language"]) for _, row in drawn])
+    axis = Axis.around([-reach, reach], left, FOREST_RIGHT, form=signed)
     entries = [
         (svg.marker(12, 0, 0), "significant after correction over languages (Holm)"),
         (svg.marker(12, 0, 0, hollow=True), "not significant"),
@@ -191,13 +194,13 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
             y += 20
         y += 14
         language = language_name(row["language"])
-        dots.append(svg.text(8, y + 4, short_name(row["language"], SHORT), hover=language))
+        dots.append(svg.text(8, y + 4, svg.short(language, LABEL), hover=language))
         hollow = not significant(row)
-        dots.append(axis.estimate(y, f"{pair}, {language}", _ends(row), 0, form=signed, hollow=hollow))
+        dots.append(axis.estimate(y, f"{pair}, {language}", _ends(row), 0, hollow=hollow))
     bottom = y + 14
     parts = [
         head,
-        arrows(behind, ahead, FOREST_LEFT, FOREST_RIGHT, top - 2),
+        arrows(behind, ahead, left, FOREST_RIGHT, top - 2),
         *(axis.grid(top + 4, bottom), axis.line(0, top + 4, bottom, "floor"), axis.numbers(bottom)),
         *dots,
     ]
@@ -211,7 +214,7 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
     for pair, row in pairs:
         value, low, high = _ends(row)
         difference = Cell(signed(value), interval(low, high, signed))
-        cells.append((name(pair), row["language"], difference, p_value(row["p_adjusted"])))
+        cells.append((name(pair), language_name(row["language"]), difference, p_value(row["p_adjusted"])))
     columns = ("pair", "language", "difference", "p, corrected")
     numbers = TableView.of(None, "differences", label, columns, cells, name=key, heads=2)
     finding = (
@@ -265,4 +268,4 @@ def _central(row: Row) -> Figures:
 
 def _right_of(labels: Sequence[str]) -> float:
     """Where a drawing begins beside these labels."""
-    return 6 + svg.LETTER * max(8, *(min(len(label), LABEL) for label in labels))
+    return 6 + svg.LETTER * max([8, *(min(len(label), LABEL) for label in labels)])

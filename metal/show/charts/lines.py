@@ -62,7 +62,7 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str
     points = [point for curve in curves for point in curve.points]
     least, most = min(items for items, _ in points), max(items for items, _ in points)
     low, high = math.log10(least), math.log10(max(most, least * 1.01))
-    x = Axis(low, high, ITEMS_LEFT, ITEMS_RIGHT, _round_logarithms(low, high), _short)
+    x = Axis(low, high, ITEMS_LEFT, ITEMS_RIGHT, _round_logarithms(low, high), words=_short)
     y = Axis.around([*(height for _, height in points), target, 0.0], bottom, top, upright=True)
     parts = [
         head,

@@ -78,7 +78,7 @@ def disagreement(
     top += 4
     parts = [head]
     for place, panel in enumerate(drawn):
-        left, upper = 30 + (place % 2) * 200.0, top + (place // 2) * ROOM + 22
+        left, upper = 34 + (place % 2) * 200.0, top + (place // 2) * ROOM + 22
         parts += _panel(panel, left, upper, people, ends, SIDE * area)
     picture = svg.drawing(top + math.ceil(len(drawn) / 2) * ROOM, *parts)
     order = sorted((panel for panel in drawn if known(panel.pearson)), key=lambda panel: panel.pearson)
@@ -129,11 +129,11 @@ def _labels(x: Axis, y: Axis, people: str) -> list[str]:
     """The ends of both axes, and what they are."""
     turned = f"translate({x.start - 8:.0f} {(y.start + y.end) / 2:.0f}) rotate(-90)"
     return [
-        svg.text(x.start, y.start + 13, f"{x.low:.3g}", class_="soft", anchor="start"),
-        svg.text(x.end, y.start + 13, f"{x.high:.3g}", class_="soft", anchor="end"),
+        svg.text(x.start, y.start + 13, svg.tick_text(x.low, (x.low, x.high)), class_="soft", anchor="start"),
+        svg.text(x.end, y.start + 13, svg.tick_text(x.high, (x.low, x.high)), class_="soft", anchor="end"),
         svg.text((x.start + x.end) / 2, y.start + 13, "rater →", class_="soft", anchor="middle"),
-        svg.text(x.start - 4, y.start, f"{y.low:.3g}", class_="soft", anchor="end"),
-        svg.text(x.start - 4, y.end + 9, f"{y.high:.3g}", class_="soft", anchor="end"),
+        svg.text(x.start - 4, y.start, svg.tick_text(y.low, (y.low, y.high)), class_="soft", anchor="end"),
+        svg.text(x.start - 4, y.end + 9, svg.tick_text(y.high, (y.low, y.high)), class_="soft", anchor="end"),
         svg.element(
             "g", svg.text(0, 0, f"{svg.short(people, 22)} →", class_="soft", anchor="middle"), transform=turned
         ),

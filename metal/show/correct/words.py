@@ -30,7 +30,7 @@ def facts(run: CorrectRun) -> dict[str, str]:
     lines = {
         "Labelled sources": f"{labels} of each language, drawn for this run." if labels else chosen,
         "Not to be concluded": "That other people than these would say the same; the wider interval, for people like "
-        "these, stands in the table (any_people).",
+        "these, stands in tables/corrected.csv.",
     }
     if without:
         reason = str(without[0]["undefined"]).removeprefix("corrected: ")

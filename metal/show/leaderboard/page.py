@@ -65,7 +65,7 @@ def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, l
     return (
         f"A cluster holds whoever is not shown to be worse than its first, so that others in it can differ: "
         f"{plural(len(apart), 'pair')} {'does' if len(apart) == 1 else 'do'} by their own test, most clearly "
-        f"{within(first['first'])} and {within(first['second'])} (p_adjusted in tables/comparisons.csv).",
+        f"{within(first['first'])} and {within(first['second'])} (corrected p in tables/comparisons.csv).",
     )
 
 

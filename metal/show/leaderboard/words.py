@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import count, estimate, known, listed, plural, share, within
+from metal.data.text import capital, count, estimate, known, listed, plural, share, within
 from metal.genie.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.words import languages_in_words, people_in_words
 from metal.show.leaderboard.page import coverage_rows, unrated
-from metal.show.parts import parts
+from metal.show.parts import NAMED, parts, places
 
 SOURCES = {
     "Score": "GENIE 4 and footnote 6",
@@ -81,8 +81,8 @@ def _sure(rows: list[dict[str, Any]]) -> str:
     words = "No generator has two sources, so there is no standard error"
     if errors:
         words = (
-            f"Standard errors from {share(min(errors))} to {share(max(errors))}, by what such scores allow at most "
-            f"{share(most)}"
+            f"Standard errors {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, by what such "
+            f"scores allow at most {share(most)}"
         )
     if clusters and len(rows) > 1:
         alike = "one cluster, in which nobody is shown to be worse than its first"
@@ -91,17 +91,20 @@ def _sure(rows: list[dict[str, Any]]) -> str:
 
 
 def first_by_language(run: LeaderboardRun) -> str:
-    """Who is first in each language, where there are several."""
+    """Who is first in each language, where there are several of both."""
     each = [code for code in run.languages if code]
-    if len(each) < 2:
+    if len(each) < 2 or run.tables["leaderboard"]["generator"].nunique() < 2:
         return ""
     first: dict[str, list[str]] = {}
     for code in each:
         rows = run.ranking(run.main, code)
         if rows:
             first.setdefault(rows[0]["generator"], []).append(spoken(code))
-    leaders = [f"{within(generator)} in {listed(where[:6])}" for generator, where in list(first.items())[:6]]
-    return f"First is {'; '.join(leaders)}."
+    if len(first) == 1:
+        return "".join(f"{within(who)} is first in each of {len(where)} languages." for who, where in first.items())
+    leaders = [f"{within(generator)} in {places(where)}" for generator, where in first.items()]
+    more = [f"{len(leaders) - NAMED} more elsewhere"] if len(leaders) > NAMED else []
+    return f"First is {'; '.join([*leaders[:NAMED], *more])}."
 
 
 def _unrated(run: LeaderboardRun) -> str:
@@ -115,7 +118,7 @@ def _unrated(run: LeaderboardRun) -> str:
     if partly:
         sentences.append(f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part")
     text = "; ".join(sentences)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{capital(text)}." if text else ""
 
 
 def _limits(rows: list[dict[str, Any]]) -> str:
@@ -167,7 +170,7 @@ def definitions(run: LeaderboardRun) -> dict[str, str]:
         "Clusters": f"Paired permutation tests of every two generators on the sources they share ({LEAST_SHARED} at "
         f"least), {count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the "
         "first of a cluster begins the next. Alike is not equal: two in a cluster can differ by their own test, above "
-        "all where its first has few sources. For that p_adjusted in tables/comparisons.csv tests each generator "
+        "all where its first has few sources. For that the corrected p in tables/comparisons.csv tests each generator "
         "against all below it in clusters, as if it were the first of one.",
         "Groups of people": "What a group weighs in a generator's score is the mean over outputs of its share of the "
         f"ratings of an output. Two generators are not compared where more than {MOST_MOVED:.0%} of the weight is "

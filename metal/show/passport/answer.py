@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from metal.data.languages import language_name
-from metal.data.text import plural, printable, within
+from metal.data.text import capital, plural, printable, within
 from metal.raters.judges.providers import provider_names
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
@@ -53,7 +53,7 @@ def cards(run: PassportRun) -> Iterator[Remark]:
     gaps = [printable(row["what"]) for row in run.records("not_tested", judge=best)]
     if gaps:
         title = f"Not tested: {within(best)}" if len(run.judge_names) > 1 else "Not tested"
-        yield Remark(title, " ".join(f"{gap[:1].upper()}{gap[1:]}." for gap in gaps))
+        yield Remark(title, " ".join(f"{capital(gap)}." for gap in gaps))
     model = next(row["model"] for row in run.records("judges", judge=best))
     if model.partition(":")[0] in provider_names():
         command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"

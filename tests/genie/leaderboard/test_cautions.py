@@ -29,7 +29,7 @@ def test_the_first_of_a_cluster_has_few_sources_and_the_others_differ() -> None:
     (told,) = [text for text in found.warnings if "in one cluster" in text]
     assert told.startswith("English, quality: 1 pair of generators in one cluster differs by a test of their own")
     assert f"'good' above 'bad' by 0.625 (p = {pair['p_adjusted']:.3f} on 12 sources)" in told
-    assert told.endswith("see p_adjusted in tables/comparisons.csv")
+    assert told.endswith("the corrected p of each pair is in tables/comparisons.csv")
 
 
 def test_clusters_whose_members_do_not_differ_are_not_told() -> None:
