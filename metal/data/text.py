@@ -156,8 +156,8 @@ def coverage(value: Any) -> str:
     """
     if not known(value) or value <= 0:
         return percent(value)
-    whole = round(100 * value, 9)
-    return percent(max(math.floor(whole) if whole > 90 else whole, 1) / 100)
+    hundredths = round(100 * value, 9)
+    return percent(max(math.floor(hundredths) if hundredths > 90 else hundredths, 1) / 100)
 
 
 def dollars(value: Any) -> str:
