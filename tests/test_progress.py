@@ -13,7 +13,7 @@ import metal
 from metal.data.files import bundled
 from metal.data.progress import FOLLOWER, divided, followed
 from metal.data.tables.files import read_frame
-from metal.show.terminal import console
+from metal.show.terminal import console, stages
 
 Steps = list[tuple[int, int]]
 
@@ -121,7 +121,7 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(stages, "time", SimpleNamespace(monotonic=lambda: now))
     with console.progress("auditing", "cells") as advance:
         for done in range(5):
             advance(done, 8)

@@ -200,7 +200,9 @@ def _show_reading(dataset: Dataset, more: str = "") -> None:
     console.say(f"  raters: {', '.join(raters(dataset))}")
     for note in dataset.report:
         console.say(f"  note: {note}")
-    console.warn((finding.message for finding in lint(dataset)), more=more)
+    with console.progress("checking"):
+        messages = [finding.message for finding in lint(dataset)]
+    console.warn(messages, more=more)
 
 
 @verb(

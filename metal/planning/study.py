@@ -24,6 +24,7 @@ from metal.planning.sampling import Aggregation, Labelling, binarised, by_panel,
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30
 LEAST_ITEMS = 10  # of a population, to be compared with others
+VERDICT = 20  # times a score's plan: about how long a verdict's takes
 AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "majority")
 LABELLINGS: tuple[Labelling, ...] = ("unilabelling", "multilabelling")
 _FOR_WHAT = ("language", "criterion", "question", "who", "raters")
@@ -66,12 +67,12 @@ def design(dataset: Dataset, settings: DesignSettings, *, progress: Progress = n
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     advances = divided(progress, *[1, 19] * len(cells))  # plans take longest
     for cell, designing, planning in zip(cells, advances[::2], advances[1::2], strict=True):
-        number = 2 * len(cell.judged_sizes) * (1 + len(cell.judges))
+        sizes = [VERDICT] * (2 * len(cell.judged_sizes) * (1 + len(cell.judges)))
         if cell.scored:
             rows["designs"] += design_rows(cell, designing)
             rows["raters"] += rater_rows(cell)
-            number += len(cell.sizes) * len(np.unique(cell.generators))
-        for plan in followed(plans(cell), planning, number):
+            sizes += [1] * (len(cell.sizes) * len(np.unique(cell.generators)))
+        for plan in followed(plans(cell), planning, sum(sizes), sizes):
             rows["needs"].append(_need(cell, plan))
             rows["curves"] += _curve(cell, plan)
     rows["populations"] = population_rows(rows["designs"])

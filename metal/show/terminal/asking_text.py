@@ -17,6 +17,7 @@ from metal.raters.judges.limits import CostEstimate
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.reader import OFF_SCALE, UNPARSABLE
 from metal.show.terminal import console as show
+from metal.show.terminal.stages import per_second
 
 if TYPE_CHECKING:
     from metal.raters.judges.engine import Engine, Progress
@@ -157,9 +158,10 @@ def _short(name: str) -> str:
 
 
 def _progress_words(state: Progress, seconds: float) -> str:
-    """`12/s $0.40 429:12 refused:3`."""
+    """`12 calls/s $0.40 429:12 refused:3`."""
     answered = sum(state.kinds.values())
-    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 and not state.under_way else ""]  # batches come all at once
+    counted = seconds > 0 and not state.under_way  # batches come all at once
+    parts = [per_second(answered / seconds, " calls") if counted else ""]
     if state.model.price:
         parts.append(dollars(state.cost))
     troubles: Counter[str] = Counter()

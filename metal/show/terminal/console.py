@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 import sys
 import textwrap
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
-from metal.data.progress import BYTES, FOLLOWER
+from metal.data.progress import FOLLOWER
 from metal.data.text import plural, without_isolates
+from metal.show.terminal.stages import PERCENT, Stages
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from metal.show.view import Cell, Paragraph, TableView
 
@@ -36,8 +33,6 @@ WRAPPED_NAME = 16  # longer names are wrapped at words where that makes fewer ta
 MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
-PERCENT = "%"
-QUIET_EVERY = 10.0  # seconds between two lines of progress where there is no terminal
 # Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without them.
 STYLES = {
     "strong": "bold",
@@ -302,7 +297,7 @@ def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, in
     """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. It also shows
     what is followed by FOLLOWER, each unit at its own rate. Where standard error is no terminal, a line now and then.
     """
-    work = _Work(what)
+    work = Stages(what)
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.live import Live
@@ -314,74 +309,6 @@ def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, in
         before = FOLLOWER.get()
         FOLLOWER.set(partial(work.advance, ""))
         try:
-            yield lambda name, done, total: work.advance(name, unit, done, total)
+            yield lambda name, done, total: work.advance(clean(name), unit, done, total)
         finally:
             FOLLOWER.set(before)  # where the bar is closed by a task of an event loop, of a context of its own
-
-
-@dataclass
-class _Stage:
-    """Steps of one kind: of what, how many in all and done, since when, and when that was reported."""
-
-    name: str
-    unit: str
-    total: int
-    began: float
-    done: int = 0
-    reported: float = 0.0
-
-    def numbers(self) -> str:
-        """Done of all, rate and remaining time; where nobody knows how many there are, the time that has passed."""
-        now, done, total, unit = time.monotonic(), float(self.done), float(self.total), f" {self.unit}"
-        if self.unit == BYTES:
-            scale, unit = (1e6, " MB") if total >= 1e6 else (1e3, " kB")
-            done, total = done / scale, total / scale
-        if self.unit == PERCENT:
-            done, total, unit = 100 * done / total, 100, PERCENT
-        shown = [f"{done:,.0f}{unit}" if unit == PERCENT or not total else f"{done:,.0f}/{total:,.0f}{unit}"]
-        if rate := done / max(self.reported - self.began, 1e-3):
-            shown.append(f"{rate:,.{0 if rate >= 10 else 1 if rate >= 0.1 else 3}f}{unit}/s")
-            left = max((total - done) / rate - (now - self.reported), 1)  # some steps take longer than others
-            shown.append(f"{_clock(math.ceil(left))} left" if total else _clock(now - self.began))
-        return ", ".join(shown)
-
-
-class _Work:
-    """What is done at present: the last of its stages that is not at its end."""
-
-    def __init__(self, what: str) -> None:
-        self.what, self.stages = what, dict[tuple[str, str, int], _Stage]()
-        self.began = self.printed = time.monotonic()
-
-    def advance(self, name: str, unit: str, done: int, total: int) -> None:
-        """Take down how far it is."""
-        now, kind = time.monotonic(), (name, unit, total)
-        stage = self.stages.pop(kind, None)
-        if done < total or not total:
-            self.stages[kind] = stage = stage if stage and done else _Stage(*kind, now)
-            stage.done, stage.reported = done, now
-        if not sys.stderr.isatty() and now - self.printed >= QUIET_EVERY:
-            self.printed = now
-            print(": ".join(self._shown()), file=sys.stderr)
-
-    def _shown(self) -> tuple[str, str]:
-        stage = next(reversed(self.stages.values()), None)
-        if not stage:
-            return self.what, _clock(time.monotonic() - self.began)
-        return f"{self.what}, {clean(stage.name)}" if stage.name else self.what, stage.numbers()
-
-    def __rich__(self) -> Table:
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        stage = next(reversed(self.stages.values()), _Stage("", "", 0, 0))
-        bar = ProgressBar(stage.total or None, stage.done, width=20, pulse=not stage.total)
-        words, numbers = self._shown()
-        grid = Table.grid(padding=(0, 1))
-        grid.add_row(Text(words), bar, Text(numbers, no_wrap=True))
-        return grid
-
-
-def _clock(seconds: float) -> str:
-    return str(timedelta(seconds=int(seconds)))
