@@ -11,6 +11,7 @@ import numpy as np
 
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
+from metal.data.progress import followed
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
 from metal.errors import check_known
@@ -209,23 +210,25 @@ def cells(dataset: Dataset, settings: AuditSettings, *, continuous: bool = False
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
     grouped = _rows_of_cells(dataset, {*people, *judges})
-    for name, criterion in dataset.criteria.items():
-        if not (criterion.scale.levels or continuous) or (settings.criteria and name not in settings.criteria):
-            continue
-        for language in settings.languages or dataset.languages:
-            rows = grouped.get((name, language))
-            if rows is not None:
-                matrix = code_matrix(table.iloc[rows], criterion)
-                yield AuditCell(
-                    language,
-                    criterion,
-                    matrix,
-                    rows,
-                    tuple(name for name in people if name in matrix.raters),
-                    tuple(name for name in judges if name in matrix.raters),
-                    groups,
-                    settings,
-                )
+    rated = [
+        (language, criterion, grouped[name, language])
+        for name, criterion in dataset.criteria.items()
+        if (criterion.scale.levels or continuous) and (not settings.criteria or name in settings.criteria)
+        for language in settings.languages or dataset.languages
+        if (name, language) in grouped
+    ]
+    for language, criterion, rows in followed(rated, "cells"):
+        matrix = code_matrix(table.iloc[rows], criterion)
+        yield AuditCell(
+            language,
+            criterion,
+            matrix,
+            rows,
+            tuple(name for name in people if name in matrix.raters),
+            tuple(name for name in judges if name in matrix.raters),
+            groups,
+            settings,
+        )
 
 
 def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:

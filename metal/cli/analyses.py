@@ -20,7 +20,7 @@ from metal.data.files import check_new
 from metal.data.text import UNDEFINED, name, plural, without_isolates
 from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
-from metal.show.terminal.console import WIDTH
+from metal.show.terminal.stages import PERCENT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,11 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
     named = [in_flags(note, command_named(["import"], root), root) for note in notes]
     cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
     remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
-    lines = [line for n, remark in enumerate(remarks) for line in console.folded(remark, WIDTH, indent="  " * bool(n))]
+    lines = [
+        line
+        for n, remark in enumerate(remarks)
+        for line in console.folded(remark, console.WIDTH, indent="  " * bool(n))
+    ]
     these = ", or with these options" if any("--" in note for note in named) else ""
     left = len(dataset.report) - len(notes)
     more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
@@ -247,7 +251,7 @@ design = WithDefault(
         metal.design,
         "-design",
         "simulating",
-        unit=console.PERCENT,
+        unit=PERCENT,
         more="""
             The run folder gets report.html with charts, tables/ as CSV, JSON and Parquet, and run.toml.
         """,
@@ -357,7 +361,7 @@ monitor = WithDefault(
         metal.monitor,
         "-people",
         "comparing people",
-        unit=console.PERCENT,
+        unit=PERCENT,
         examples="""
             metal monitor datasets/mine
             metal monitor datasets/mine runs/mine-judges --model class-learned-2

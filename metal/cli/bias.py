@@ -15,6 +15,7 @@ from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, CommandGroup, verb
 from metal.data.text import UNDEFINED, count, dollars
 from metal.show.terminal import console
+from metal.show.terminal.stages import PERCENT
 
 bias = CommandGroup("bias", short_help="Say in which languages judges are too lenient.")
 bias.add_command(
@@ -22,7 +23,7 @@ bias.add_command(
         metal.bias_language,
         "-bias",
         "comparing languages",
-        unit=console.PERCENT,
+        unit=PERCENT,
         examples="""
             metal bias language datasets/mlqe
             metal bias language datasets/pariksha -c task_quality --json | jq .language_bias

@@ -13,6 +13,7 @@ from metal.cli.verb import DATASET, CommandGroup, verb
 from metal.data.languages import language_name, language_order
 from metal.data.text import count, plural
 from metal.show.terminal import console
+from metal.show.terminal.stages import PERCENT
 
 probe = CommandGroup("probe", short_help="Say what judges are blind to, without people.")
 
@@ -72,7 +73,7 @@ report = analysis(
     metal.probe_report,
     "-report",
     "comparing outputs",
-    unit=console.PERCENT,
+    unit=PERCENT,
     examples="""
         metal probe report datasets/mine-probes runs/mine-probes-judges
         metal probe report datasets/mine-probes runs/mine-probes-judges --json | jq .probes

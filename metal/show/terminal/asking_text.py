@@ -160,7 +160,7 @@ def _short(name: str) -> str:
 def _progress_words(state: Progress, seconds: float) -> str:
     """`12 calls/s $0.40 429:12 refused:3`."""
     answered = sum(state.kinds.values())
-    counted = seconds > 0 and not state.under_way  # batches come all at once
+    counted = answered and seconds > 0 and not state.under_way  # batches come all at once
     parts = [per_second(answered / seconds, " calls") if counted else ""]
     if state.model.price:
         parts.append(dollars(state.cost))
