@@ -20,7 +20,7 @@ from metal.data.files import check_new
 from metal.data.text import UNDEFINED, name, plural, without_isolates
 from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
-from metal.show.terminal.stages import PERCENT
+from metal.show.terminal.console import PERCENT, WIDTH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,11 +62,7 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
     named = [in_flags(note, command_named(["import"], root), root) for note in notes]
     cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
     remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
-    lines = [
-        line
-        for n, remark in enumerate(remarks)
-        for line in console.folded(remark, console.WIDTH, indent="  " * bool(n))
-    ]
+    lines = [line for n, remark in enumerate(remarks) for line in console.folded(remark, WIDTH, indent="  " * bool(n))]
     these = ", or with these options" if any("--" in note for note in named) else ""
     left = len(dataset.report) - len(notes)
     more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""

@@ -15,7 +15,7 @@ from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, CommandGroup, verb
 from metal.data.text import UNDEFINED, count, dollars
 from metal.show.terminal import console
-from metal.show.terminal.stages import PERCENT
+from metal.show.terminal.console import PERCENT
 
 bias = CommandGroup("bias", short_help="Say in which languages judges are too lenient.")
 bias.add_command(

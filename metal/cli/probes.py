@@ -13,7 +13,7 @@ from metal.cli.verb import DATASET, CommandGroup, verb
 from metal.data.languages import language_name, language_order
 from metal.data.text import count, plural
 from metal.show.terminal import console
-from metal.show.terminal.stages import PERCENT
+from metal.show.terminal.console import PERCENT
 
 probe = CommandGroup("probe", short_help="Say what judges are blind to, without people.")
 

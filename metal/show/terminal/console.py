@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from metal.data.progress import FOLLOWER
 from metal.data.text import plural, without_isolates
-from metal.show.terminal.stages import PERCENT, Stages
+from metal.show.terminal.stages import PERCENT as PERCENT
+from metal.show.terminal.stages import Stages
 
 if TYPE_CHECKING:
     from rich.console import Console
