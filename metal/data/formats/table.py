@@ -340,7 +340,7 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
         names = [name for name, guess in by_name if guess == kind]
         if names:
             how_many = f"{len(names):,}" if taken else f"{plural(len(names), 'rater')} taken"
-            taken.append(f"{how_many} for {called}: {first_few(names)}")
+            taken.append(f"{how_many} for {called}: {first_few(names, 3)}")
     if taken:
         notes.append(f"{'; '.join(taken)} (`kinds` changes it)")
     return tuple(raters)

@@ -131,9 +131,9 @@ def _replies_alone(frame: pd.DataFrame, roles: Mapping[str, str], options: Mappi
 
 def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
     """The line that says how the table was read."""
-    read = (role if role == column else f"{role} from {column!r}" for role, column in roles.items())
-    renamed = any(role != column for role, column in roles.items())
-    columns = f"columns read: {', '.join(read)}" if renamed else "columns read by their names"
+    renamed = ", ".join(f"{role} from {column!r}" for role, column in roles.items() if role != column)
+    by_name = any(role == column for role, column in roles.items())
+    columns = f"columns read by their names{renamed and ', '}{renamed}" if by_name else f"columns read: {renamed}"
     if not places:
         return f"one rating per row; {columns}"
     raters, criteria = any(place.rater for place in places), any(place.criterion for place in places)

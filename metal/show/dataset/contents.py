@@ -14,7 +14,7 @@ from metal.data.records import KINDS, Criterion
 from metal.data.text import count, listed, name, percent, plural, slug
 from metal.runs import dataset_columns
 from metal.runs.columns import Column
-from metal.runs.run import Run
+from metal.runs.run import Run, by_name
 from metal.show.charts.bars import Bar, class_bars
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
@@ -91,7 +91,7 @@ def qualities(lengths: pd.DataFrame) -> list[str]:
 
 def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = "") -> TableView:
     """Tokens of sources and outputs by language, and how many outputs there are of each quality."""
-    rows: list[dict[Any, Any]] = lengths.to_dict("records")
+    rows = by_name([{str(key): value for key, value in row.items()} for row in lengths.to_dict("records")])
     notes, without = [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n - 1)."], []
     missing = sum(row[what] - row[f"{what}_counted"] for row in rows for what in ("passages", "outputs"))
     if not counted(lengths):
