@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Force, Names, Option, PromptFolders, Seed, StrPath, TestQuestions, documented, names
 from metal.api.platforms import GROUP, Say, platform_of, silent
+from metal.data.progress import followed
 from metal.errors import UsageError
 from metal.running.annotating import HandedOut
 
@@ -276,7 +277,7 @@ def annotate_import(
         )
     dataset = Path(data)
     with dataset_to_change(dataset) as loaded:
-        contents = ((Path(file).name, Path(file).read_bytes()) for file in files)
+        contents = ((Path(file).name, Path(file).read_bytes()) for file in followed(files, "files"))
         answers, notes = forms.read_all(contents, loaded.criteria, platform)
         return import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)
 

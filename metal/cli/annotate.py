@@ -25,7 +25,11 @@ from metal.show.terminal import annotation_text, console
 
 def _export(data: Path, to: str = "html", **options: Any) -> None:
     inside = annotation_text.is_inside(data)
-    annotation_text.show_handed_out(annotate_export(data, to=to, say=console.say, **options), inside=inside)
+    with console.progress("writing"):
+        made = annotate_export(data, to=to, **options)
+    for note in made.notes:
+        console.say(note)
+    annotation_text.show_handed_out(made, inside=inside)
 
 
 export = verb(
@@ -75,7 +79,9 @@ FILES = click.Argument(["files"], nargs=-1, required=True, type=click.Path(path_
 )
 def import_(data: Path, files: tuple[Path, ...], **options: Any) -> None:
     inside = annotation_text.is_inside(data)
-    annotation_text.show_import(annotate_import(data, files, **options), inside=inside)
+    with console.progress("reading"):
+        report = annotate_import(data, files, **options)
+    annotation_text.show_import(report, inside=inside)
 
 
 EXAMPLES = {

@@ -250,8 +250,8 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     given = read_and_say(data)
     with console.progress("counting"):
         result = metal.describe(given, **options)
+        result.save(out, force=force)
     warn_at_once(result.warnings)
-    result.save(out, force=force)
     if as_json:
         print_json(result.to_dict())
         return

@@ -303,7 +303,8 @@ def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, in
         from rich.console import Console
         from rich.live import Live
 
-        bar: Any = Live(work, console=Console(stderr=True), transient=True, refresh_per_second=10)
+        out = sys.stdout.isatty()  # what is printed meanwhile stands above the bar; piped, it stays in the pipe
+        bar: Any = Live(work, console=Console(stderr=True), transient=True, refresh_per_second=10, redirect_stdout=out)
     else:
         bar = nullcontext()
     with bar:
