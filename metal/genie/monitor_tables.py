@@ -20,7 +20,7 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, no_progress
-from metal.data.text import p_words, percent, signature_line
+from metal.data.text import MINUS, estimate, p_words, percent, percent_change, signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
 from metal.genie.exclusion import EXCLUSIONS, without
@@ -139,9 +139,9 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
 
 
 def _figures(row: Mapping[str, Any], name: str) -> str:
-    """`-0.21 [-0.25, -0.17], p < 0.001 corrected for people`."""
-    ends = f"[{row[f'{name}_low']:+.2f}, {row[f'{name}_high']:+.2f}]"
-    return f"{row[name]:+.2f} {ends}, {p_words(row[f'{name}_p_adjusted'])}, corrected for people"
+    """`-21% [-25%, -17%], p < 0.001, corrected for people`."""
+    shown = estimate(row, name, percent_change).replace(MINUS, "-")
+    return f"{shown}, {p_words(row[f'{name}_p_adjusted'])}, corrected for people"
 
 
 @dataclass(frozen=True)

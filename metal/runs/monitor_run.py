@@ -12,7 +12,7 @@ from metal.auditing.people import QUICK, people_row
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
-from metal.data.text import count, figure, interval, known, name, percent, probability, signed, with_minus
+from metal.data.text import count, figure, interval, known, name, percent, percent_change, probability, with_minus
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
 from metal.runs.audit_run import LANGUAGE
@@ -70,7 +70,7 @@ DESCRIBED: Tables = {
         Column("ratings", "ratings", count, below=lambda row: f"{count(row['shared'])} shared"),
         Column("agreement", "agreement", percent, direction="higher"),
         Column("colleagues_agreement", "theirs", percent, direction="higher"),
-        Column("severity", "severity", signed),
+        Column("severity", "severity", percent_change),
         Column(
             "label_share", "top label", percent, below=lambda row: f"others {percent(row['colleagues_label_share'])}"
         ),

@@ -13,7 +13,7 @@ from metal.fairness.language_bias import BESIDE, PEOPLE
 from metal.fairness.language_pairs import BY_PAIRS
 from metal.runs.bias_run import BiasRun, blind
 from metal.runs.columns import Row
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import criterion_in_words, judges_by_language, places
 from metal.show.view import Remark
 
 MOST_NAMED = 4
@@ -173,8 +173,8 @@ def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
     named = [_where(run, row) for row in rows if blind(row)]
     if not named:
         return ""
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return f"Not shown to tell better from worse in {listed(named[:MOST_NAMED])}{more}: its shift there is no leniency."
+    where = places(named, MOST_NAMED)
+    return f"Not shown to tell better from worse in {where}: a shift there is no leniency."
 
 
 def scope(run: BiasRun) -> str:

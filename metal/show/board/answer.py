@@ -116,7 +116,7 @@ def _beware(run: BoardRun) -> Remark | None:
     partly = [row for row in run.records("raters", **here) if row["coverage"] < 1]
     if partly:
         named = [f"{within(row['rater'])} {coverage(row['coverage'])}" for row in partly]
-        words = f"Scored of what people rated: {places(named, MOST_NAMED)}."
+        words = f"Not all that people rated was scored; {places(named, MOST_NAMED)} of it."
         return Remark("Beware of gaps", words)
     if run.language == ALL_LANGUAGES:
         words = "Languages are taken together, so that their differences count too. Each alone stands below."

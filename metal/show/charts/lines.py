@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,9 @@ class ItemsCurve:
     needed: float | None
 
 
-def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str:
-    """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the lines show.
+def design_curve(curves: Sequence[ItemsCurve], target: float, value: str, form: Callable[[Any], str] = figure) -> str:
+    """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the lines show,
+    written in `form`.
 
     "" where no curve has a point.
     """
@@ -53,7 +54,7 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str
         needs = f": {count(curve.needed)} items" if known(curve.needed) else ""
         words = f"{plural(curve.people, 'person', 'people')} per item{needs}"
         entries.append((svg.line_symbol(f"way s{series}", series), words))
-    entries.append((svg.line_symbol("ceiling"), f"asked for: {figure(target)}"))
+    entries.append((svg.line_symbol("ceiling"), f"asked for: {form(target)}"))
     entries.append((svg.hollow_circle(), "beyond the data: as if there were more items like these"))
     head, top = svg.legend(entries)
     top += 20
@@ -63,7 +64,7 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str
     least, most = min(items for items, _ in points), max(items for items, _ in points)
     low, high = math.log10(least), math.log10(max(most, least * 1.01))
     x = Axis(low, high, ITEMS_LEFT, ITEMS_RIGHT, _round_logarithms(low, high), words=_short)
-    y = Axis.around([*(height for _, height in points), target, 0.0], bottom, top, upright=True)
+    y = Axis.around([*(height for _, height in points), target, 0.0], bottom, top, upright=True, form=form)
     parts = [
         head,
         svg.text(2, top - 8, value, class_="soft"),
@@ -80,7 +81,7 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str
         for (start, end), dashed in zip(pairwise(places), beyond[1:], strict=True):
             parts.append(svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}"))
         for (items, height), place, hollow in zip(curve.points, places, beyond, strict=True):
-            words = f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {figure(height)}"
+            words = f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {form(height)}"
             parts.append(svg.marker(*place, series, words, hollow=hollow))
     return svg.drawing(bottom + 34, *parts)
 

@@ -214,6 +214,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
             where = f"{run.where(row['criterion'], row['language'])}, {int(row['raters'])} per item"
             cells.setdefault(row["undefined"], []).append(where)
     value, now = MEASURES[question]
+    form = share if question == SCORE else percent
     notes = [
         "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
         "beyond 1 it is as if there were more like these.",
@@ -232,6 +233,8 @@ def needs_table(run: DesignRun, question: str) -> TableView:
             "criterion": lambda row: run.where(row["criterion"], row["language"]),
             "value": lambda row: (figure if question == SCORE else percent)(row["value"]),
             "items_needed": _needed,
+            "now": lambda row: form(row["now"]),
+            "at_needed": lambda row: form(row["at_needed"]),
         },
         titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
         name=f"needs_{KEYS[question]}",
@@ -272,6 +275,7 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         for people, rows in sorted(points.items())
     ]
     measure = MEASURES[question][1]
+    form = share if question == SCORE else percent
     target = run.settings[measure]
     title = f"Power of {question} by items, {within(who)}: {run.where(criterion, language)}"
     needed = [
@@ -284,16 +288,16 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         (
             str(people),
             count(row["items"]),
-            share(row["value"]),
-            share(row["error"]),
+            form(row["value"]),
+            form(row["error"]),
             "beyond the data" if row["extrapolated"] else "",
         )
         for people, rows in sorted(points.items())
         for row in rows
     ]
     view = TableView.of(None, "", title, ("people", "items", measure, "±", ""), numbers, name=key)
-    finding = f"Needed for {figure(target)}: {'; '.join(needed)}."
-    return Chart(key, title, f"{title}. {finding}", design_curve(curves, target, measure), view, finding=finding)
+    finding = f"Needed for {form(target)}: {'; '.join(needed)}."
+    return Chart(key, title, f"{title}. {finding}", design_curve(curves, target, measure, form), view, finding=finding)
 
 
 def costs_table(run: DesignRun) -> TableView:

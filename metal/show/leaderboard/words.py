@@ -113,8 +113,7 @@ def _unrated(run: LeaderboardRun) -> str:
     partly = sum(0 < row["outputs_rated"] < row["outputs"] for row in coverage_rows(run))
     sentences = []
     if new:
-        more = f" and {len(new) - 6} more" if len(new) > 6 else ""
-        sentences.append(f"nothing of {listed(new[:6])}{more} is rated yet")
+        sentences.append(f"nothing of {places(new)} is rated yet")
     if partly:
         sentences.append(f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part")
     text = "; ".join(sentences)

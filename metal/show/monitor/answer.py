@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import known, name, percent, plural, within
+from metal.data.text import capital, known, name, percent, plural, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitor_tables import DISAGREES, NEVER
 from metal.runs.columns import Row
@@ -18,14 +18,14 @@ from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_NAMED = 3
 MOST_ROWS = 12
-LEAVE_OUT = "leave them out"
+LEAVE_OUT = "Leave them out"
 # What to do about a reason, by how it begins.
 ADVICE = {
-    DISAGREES: "read some of their ratings first",
-    NEVER: "ask whether they use the scale upside down",
-    "nearly always": "ask whether they read the outputs",
-    "much": "go through the guidelines together",
-    "repeats": "look whether comments fit the outputs",
+    DISAGREES: "Read some of their ratings first",
+    NEVER: "Ask whether they use the scale upside down",
+    "nearly always": "Ask whether they read the outputs",
+    "much": "Go through the guidelines together",
+    "repeats": "Look whether comments fit the outputs",
 }
 
 
@@ -114,7 +114,7 @@ def scope(run: MonitorRun) -> str:
 
 def answer_table(run: MonitorRun) -> TableView:
     """Who stands out, how, and what to do about it."""
-    rows: Rows = [[name(rater), "; ".join(run.why_noisy.get(rater, [])), LEAVE_OUT] for rater in run.noisy]
+    rows: Rows = [[name(rater), capital("; ".join(run.why_noisy.get(rater, []))), LEAVE_OUT] for rater in run.noisy]
     rows += [_row(run, row) for row in worst_first(run)]
     columns = ("who", "what stands out", "what to do")
     title = "Who stands out, the worst first"
@@ -125,7 +125,7 @@ def _row(run: MonitorRun, row: Row) -> list[Cell | str]:
     reasons = str(row["stands_out"])
     short = re.sub(r" \([^()]*corrected for people\)", "", reasons)
     todo = next((advice for opening, advice in ADVICE.items() if reasons.startswith(opening)), "")
-    return [Cell(name(row["rater"]), _where(run, row)), name(short, 300), todo]
+    return [Cell(name(row["rater"]), _where(run, row)), capital(name(short, 300)), todo]
 
 
 def cards(run: MonitorRun) -> Iterator[Remark]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, figure, known, name, plural, signed, slug, within
+from metal.data.text import UNDEFINED, count, figure, known, name, percent_change, plural, slug, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
@@ -160,18 +160,19 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
         for row in sorted(compared, key=lambda row: float(row["agreement_difference"]))
     ]
     out = sum(dot.look == "out" for dot in dots)
+    who, stand = plural(len(dots), "person", "people"), "stands" if out == 1 else "stand"
     return dots_chart(
         "agreement_difference",
         "Agreement with colleagues, against theirs among themselves",
-        f"Dots with intervals for {plural(len(dots), 'person', 'people')}; {out} stand out for some reason.",
+        f"Dots with intervals for {who}; {out} {stand} out over all criteria together.",
         dots,
         COLLEAGUES_LOOKS,
         value="difference",
         caption="As drawn",
-        finding=f"{out} of {plural(len(dots), 'person', 'people')} stand{'s' * (out == 1)} out for some reason.",
+        finding=f"{out} of {who} {stand} out over all criteria together.",
         source="behaviour",
         sides=("agrees less", "agrees more"),
-        form=signed,
+        form=percent_change,
     )
 
 

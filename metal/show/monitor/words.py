@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from metal.data.text import count, listed, plural, within
+from metal.data.text import count, plural, within
 from metal.runs.monitor_run import MonitorRun
+from metal.show.parts import places
 
-MOST_NAMED = 6
 SOURCES = {
     "Test question": "GENIE 5",
     "Noisy": "GENIE 5, appendix B.1",
@@ -36,9 +36,7 @@ def facts(run: MonitorRun) -> dict[str, str]:
 
 
 def _names(raters: list[str]) -> str:
-    shown = listed([within(rater) for rater in raters[:MOST_NAMED]])
-    more = f" and {len(raters) - MOST_NAMED:,} more" if len(raters) > MOST_NAMED else ""
-    return f"{shown}{more}." if raters else ""
+    return f"{places(list(map(within, raters)))}." if raters else ""
 
 
 def limits(run: MonitorRun) -> str:

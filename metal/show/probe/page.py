@@ -9,7 +9,7 @@ from typing import Any
 
 from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, figure, known, name, signed, slug, within
+from metal.data.text import UNDEFINED, figure, known, listed, name, signed, slug, within
 from metal.fairness.conditions import FALLS, STAYS
 from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND, SHOWN
 from metal.runs.columns import Row
@@ -39,7 +39,7 @@ def seen_charts(run: ProbeRun) -> list[Chart]:
     for (judge, criterion, language), rows in ordered[:MOST_CHARTS]:
         dots = [Dot.of(row, "a", row["what"], row["says"]) for row in rows]
         title = f"{language_name(language)}, {run.criteria[criterion].title}, {name(judge)}"
-        blind = ", ".join(row["what"] for row in rows if row["says"] == BLIND)
+        blind = listed([row["what"] for row in rows if row["says"] == BLIND])
         alt = f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind: {blind or 'none'}."
         key = f"a_{slug(language)}_{slug(criterion)}_{slug(judge)}"
         chance = (0.5, "chance")
