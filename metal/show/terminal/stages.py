@@ -41,13 +41,15 @@ class Stage:
             done, total = done / scale, total / scale
         if self.unit == PERCENT:
             done, total, unit = 100 * done / total, 100, PERCENT
-        shown = [f"{done:,.0f}{unit}" if unit == PERCENT or not total else f"{done:,.0f}/{total:,.0f}{unit}"]
-        if self.has_rate:
+        shown = [f"{done:,.0f}%" if unit == PERCENT else f"{done:,.0f}/{total:,.0f}" if total else f"{done:,.0f}"]
+        if not self.has_rate:
+            shown[0] += unit.removesuffix(PERCENT)
+        else:
             rate = done / (self.reported - self.began)
             shown.append(per_second(rate, unit))
             left = max((total - done) / rate - (now - self.reported), 1)  # some steps take longer than others
             shown.append(f"{_clock(math.ceil(left))} left" if total else _clock(now - self.began))
-        return ", ".join(shown)
+        return "; ".join(shown)
 
 
 class Stages:
@@ -88,7 +90,9 @@ class Stages:
         bar = ProgressBar(stage.total or None, stage.done, width=20, pulse=not stage.total)
         words, numbers = self._shown()
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(Text(words), bar, Text(numbers, no_wrap=True))
+        for uncut in (False, False, True):
+            grid.add_column(no_wrap=uncut)
+        grid.add_row(Text(words, no_wrap=True, overflow="ellipsis"), bar, Text(numbers))
         return grid
 
 
