@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(command: click.Command, *arguments: object) -> Result:
-    done = CliRunner().invoke(command, [str(argument) for argument in arguments])
+    done = CliRunner().invoke(metal, ["billboard", str(command.name), *map(str, arguments)])
     if done.exception and not isinstance(done.exception, MetalError | SystemExit):
         raise done.exception
     return done

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from metal.cli.analyses import simulate as command
+from metal.cli import metal as command_line
 from metal.errors import UnknownName, UsageError
 from metal.genie.noisy import (
     BUCKETS,
@@ -327,7 +327,9 @@ def test_progress_and_wrong_requests() -> None:
 
 
 def test_the_command_prints_the_papers_layout() -> None:
-    result = CliRunner().invoke(command, ["--seeds", "2", "--rounds", "5"], catch_exceptions=False)
+    result = CliRunner().invoke(
+        command_line, ["monitor", "simulate", "--seeds", "2", "--rounds", "5"], catch_exceptions=False
+    )
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert max(map(len, lines)) <= 80
@@ -340,8 +342,18 @@ def test_the_command_prints_the_papers_layout() -> None:
 
 
 def test_the_command_prints_json_with_null_for_undefined() -> None:
-    arguments = ["--seeds", "1", "--rounds", "4", "--model", "class-fixed-2,rate-learned-2", "--json"]
-    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    arguments = [
+        "monitor",
+        "simulate",
+        "--seeds",
+        "1",
+        "--rounds",
+        "4",
+        "--model",
+        "class-fixed-2,rate-learned-2",
+        "--json",
+    ]
+    result = CliRunner().invoke(command_line, arguments, catch_exceptions=False)
     told = json.loads(result.output)
     assert [(row["model"], row["bucket"]) for row in told["simulation"]] == [
         (model, bucket) for model in ("class-fixed-2", "rate-learned-2") for bucket in BUCKETS
