@@ -47,7 +47,8 @@ def _failed(run: DiffRun, failed: Sequence[Row]) -> str:
     more = f" {plural(others, 'more case')} changed." if others else ""
     what = "is worse than before" if first["says"] == WORSE else "is not what it was"
     where = f"{_languages(same)} on {criterion_in_words(run, first['criterion'])}"
-    return f"{within(first['judge'])} {what} in {where}: {first['why']}.{more}"
+    why = first["why"] if len(same) == 1 else f"in {language_name(first['language'])} {first['why']}"
+    return f"{within(first['judge'])} {what} in {where}: {why}.{more}"
 
 
 def _languages(rows: Sequence[Row]) -> str:
@@ -57,9 +58,10 @@ def _languages(rows: Sequence[Row]) -> str:
 def cards(run: DiffRun) -> Iterator[Remark]:
     """The hardest hit; what changed in the judge itself; what an undecided comparison needs."""
     rows = run.ranked()
-    failed = [row for row in rows if row["says"] in FAILED and known(row["difference"])]
-    if failed:
-        row = min(failed, key=lambda row: row["difference"])
+    failed = [row for row in rows if row["says"] in FAILED]
+    lost = [row for row in failed if known(row["difference"]) and row["difference"] < 0]
+    if lost:
+        row = min(lost, key=lambda row: row["difference"])
         yield Remark(
             "Agreement with people",
             f"Most lost in {language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}): "
