@@ -56,7 +56,7 @@ def test_demo_audit(runs: Path) -> None:
     assert max(map(len, printed.split("Signature")[0].splitlines())) <= 80
     assert "\x1b[" not in printed  # piped output is plain
     shown = " ".join(printed.split())
-    for part in ("Linguistic acceptability", "Fleiss", "Verdicts", "open: undecided", "Signature"):
+    for part in ("Linguistic acceptability", "Fleiss", "Verdicts", "Undecided", "Signature"):
         assert part in shown
     names = "people judges verdicts by_class confusion by_certainty differences class_distribution"
     names += " class_distribution_overall self_agreement justifications lengths"
@@ -300,8 +300,10 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
-    assert "hi TQ gpt-4-32k/detailed: informative. Keeps 50% [3" in done.said
-    assert "ta H gpt-4-32k/detailed: people disagree. People do not agree among themselves" in done.said
+    assert "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 50% [3" in done.said
+    assert (
+        "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among themselves" in done.said
+    )
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 
 

@@ -7,16 +7,15 @@ from itertools import accumulate, islice
 from typing import Any
 
 from metal import __version__
-from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
+from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show.audit import disagreements, judges, people, verdicts
 from metal.show.audit.brief import brief as brief
 from metal.show.pages import Payload, cut_to_cells
-from metal.show.parts import closing, exclusions_table
+from metal.show.parts import across_languages, closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 LEAST_ROOM = 250_000  # for disagreements and CSV, even where tables and charts alone fill a page
@@ -142,7 +141,7 @@ def left_out_table(run: AuditRun) -> TableView:
 def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     """One table per criterion, the verdicts with their reasons, how judges agree with themselves."""
     persons = sum(rater.kind == "human" for rater in run.raters.values())
-    languages = ", ".join(f"{code} {language_name(code)}" for code in run.languages)
+    languages = listed(list(map(language_name, run.languages)))
     compared = f"{plural(persons, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"
     yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
     for criterion in run.audited:
@@ -212,25 +211,10 @@ def _judged(run: AuditRun, row: Row | None) -> Cell | str:
 
 
 def verdict_table(run: AuditRun) -> TableView:
-    """Judges and criteria in rows, languages in columns, each verdict in a word."""
-    records = run.records("verdicts")
-    verdicts = {(row["judge"], row["criterion"], row["language"]): row["verdict"] for row in records}
-    languages = sorted({language for _, _, language in verdicts})
-    rows = [
-        [
-            name(judge),
-            run.short(criterion),
-            *(_word(verdicts.get((judge, criterion, language))) for language in languages),
-        ]
-        for judge in dict.fromkeys(row["judge"] for row in records)
-        for criterion in dict.fromkeys(row["criterion"] for row in records)
-    ]
-    legend = "; ".join(f"{_word(verdict)}: {verdict}" for verdict in VERDICTS if _word(verdict) != verdict)
-    return TableView.of(run, "verdicts", "Verdicts", ("judge", "", *languages), rows, heads=2, notes=(f"{legend}.",))
-
-
-def _word(verdict: str | None) -> str:
-    return verdicts.SIGNS[verdict][1] if verdict else UNDEFINED
+    """Judges and criteria in rows, languages in columns, verdicts in cells."""
+    rows = sorted(run.records("verdicts"), key=lambda row: run.judge_names.index(row["judge"]))
+    keys = {"judge": "judge", "criterion": ""}
+    return across_languages(run, "verdicts", "Verdicts", rows, keys, lambda rows: Cell(rows[0]["verdict"]))
 
 
 def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
@@ -239,5 +223,5 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
         yield Paragraph(f"The reasons for all {len(records)} verdicts stand in tables/verdicts.csv.")
         return
     for row in records:
-        where = f"{row['language']} {run.short(row['criterion'])} {within(row['judge'])}"
+        where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
         yield Paragraph(f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}")
