@@ -142,7 +142,7 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
     assert printed.err.splitlines() == [
         "auditing: 3/8; 0.2 cells/s; 0:00:20 left",
         "auditing: 40/80; 3.6 MB/s; 0:00:11 left",
-        "auditing: 4/8; 0.2 cells/s; 0:00:01 left",
+        "auditing: 6/8; 0.1 cells/s; 0:00:14 left",
         "reading: 25%; 2.5%/s; 0:00:30 left",
         "sampling, hi: 5,000; 500 passages/s; 0:00:10",
     ]

@@ -42,7 +42,7 @@ from metal.boards.ranking import (
 )
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
-from metal.data.progress import Progress, no_progress
+from metal.data.progress import Progress, followed, no_progress
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -103,8 +103,7 @@ def billboard(
     notes: list[tuple[BoardCell, str]] = [(cell, UNRANKED) for cell in cells if not cell.raters]
     ensembles = {}
     figures: list[Figures] = []
-    for done, cell in enumerate(cells):
-        progress(done, len(cells))
+    for cell in followed(cells, progress):
         try:
             ensemble = board_ensemble(cell, settings)
         except Undefined as error:
@@ -131,7 +130,6 @@ def billboard(
         rows["people"].append(_people(cell, dataset, settings))
     tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
-    progress(len(cells), len(cells))
     return Board(
         main,
         people_named(dataset, settings.reference),

@@ -32,7 +32,7 @@ from metal.boards.crowd_rows import (
 from metal.boards.ranking import WITH_INTERVAL, agreements, ceiling, figure_columns, intervals, rank_figures, table_of
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.progress import Progress, no_progress
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import METRIC_SCORE, Estimate
 from metal.data.text import signature_line
 from metal.errors import UsageError
@@ -154,8 +154,7 @@ def crowd(
     elsewhere = set(ratings.loc[(ratings["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"].unique())
     chosen: list[Example] = []
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    for place, cell in enumerate(cells):
-        progress(place, len(cells))
+    for place, cell in enumerate(followed(cells, progress)):
         only = cell.only_rated()
         on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
         figures = computed.figures[place] if computed else _figures(only, bootstrap)
@@ -171,7 +170,6 @@ def crowd(
             if on:
                 chosen += sampled(only, rater, scores, choices.area, choices.examples, settings.seed)
     rows["crowd_examples"] = examples(dataset, chosen, people)
-    progress(len(cells), len(cells))
     adjust(rows["crowd_comparisons"])
     for cell in cells:
         raters, pairs = (

@@ -16,7 +16,7 @@ from metal.auditing.settings import AuditSettings
 from metal.correcting.class_shares import CLASSES, class_rows
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
-from metal.data.progress import Progress
+from metal.data.progress import Progress, followed
 from metal.data.text import plural
 from metal.errors import UsageError
 from metal.stats.corrected import Corrected, Mean, corrected_mean
@@ -92,8 +92,7 @@ def corrected(
     differences: list[dict[str, Any]] = []
     classes: list[dict[str, Any]] = []
     every = list(cells(dataset, settings, continuous=not test_set))
-    for done, cell in enumerate(every):
-        progress(done, len(every))
+    for cell in followed(every, progress):
         generators = [dataset.outputs[output].generator for output in cell.matrix.outputs]
         for judge in cell.judges if cell.people else ():
             if test_set:
@@ -104,7 +103,6 @@ def corrected(
                 of_judge, between = _compared(cell, judge, by_generator, settings.seed, tested=not labels)
                 rows += of_judge
                 differences += between
-    progress(len(every), len(every))
     if not rows and not classes:
         what = "with classes" if test_set else "with an order"
         raise UsageError(f"no criterion {what} that people and a judge rated: nothing to correct")

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from metal.data.progress import Progress, no_progress
+from metal.data.progress import Progress, followed, no_progress
 from metal.errors import UnknownName, UsageError
 from metal.stats.beta_mixture import BetaMixture
 from metal.stats.beta_mixture_fit import Starts, draw_starts, fit, fit_groups
@@ -249,13 +249,11 @@ def simulate(
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
         raise UsageError("a simulation needs a model, and 1 or more seeds, rounds, workers and questions per worker")
     counted: dict[str, list[Counts]] = {model.name: [] for model in chosen}
-    for done in range(seeds):
-        progress(done, seeds)
+    for done in followed(range(seeds), progress):
         rng = np.random.default_rng(seed + done)
         drawn = [draw_round(rng, workers, mean_questions) for _ in range(rounds)]
         for model, flags in _flags(chosen, drawn, noisy_beta):
             counted[model.name].append(_count(drawn, flags))
-    progress(seeds, seeds)
     rows = [row for name, counts in counted.items() for row in _rows(name, np.concatenate(counts))]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -21,7 +21,7 @@ from metal.auditing.settings import AuditSettings
 from metal.correcting.corrected import ALL, LEAST, SourceMeans, source_means
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
-from metal.data.progress import Progress
+from metal.data.progress import Progress, followed
 from metal.data.text import dollars, plural
 from metal.errors import UsageError
 from metal.planning.cells import Prices
@@ -128,13 +128,11 @@ def plan_labels(dataset: Dataset, settings: AuditSettings, asked: LabelSettings,
     """
     every = [cell for cell in cells(dataset, settings, continuous=True) if cell.criterion.scale.ends and cell.people]
     rows: list[tuple[dict[str, Any], Pilot | None]] = []
-    for done, cell in enumerate(every):
-        progress(done, len(every))
+    for cell in followed(every, progress):
         generators = [dataset.outputs[output].generator for output in cell.matrix.outputs]
         for judge in cell.judges:
             means = source_means(cell, judge, generators)
             rows.append(_pilot(cell, judge, means.get(ALL) or next(iter(means.values())), asked))
-    progress(len(every), len(every))
     if not rows:
         raise UsageError("no criterion with ends that people and a judge rated: there is no pilot to plan from")
     table = pd.DataFrame(_planned(rows, asked), columns=list(LABELS))

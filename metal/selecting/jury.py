@@ -13,7 +13,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, concat_facts
-from metal.data.progress import Progress, no_progress
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.ratings import NOT_ASKED, facts_in, tidy_facts
 from metal.data.text import figure
 from metal.errors import UsageError
@@ -46,12 +46,11 @@ def seated(
     """
     parts, rows = [], []
     every = [cell for cell in cells(dataset, settings, continuous=True) if cell.judges]
-    for place, cell in enumerate(every, 1):
+    for cell in followed(every, progress):
         members = cell.judges
         scores, reason, weights = _together(cell, members, by)
         parts.append(_facts(cell, members, name, scores, reason))
         rows.append(_row(cell, members, scores, weights, bootstrap))
-        progress(place, len(every))
     if not parts:
         raise UsageError(f"{', '.join(settings.judges) or 'no judge'}: no ratings to put together")
     if len(settings.judges) == 1:

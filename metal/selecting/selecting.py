@@ -13,7 +13,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells, repeats_of
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
-from metal.data.progress import Progress
+from metal.data.progress import Progress, followed
 from metal.data.ratings import CONFIDENCE, UNANSWERED, code_matrix
 from metal.data.records import Criterion
 from metal.errors import UsageError, check_known
@@ -78,8 +78,7 @@ def selected(
     every = [cell for cell in cells(dataset, settings) if cell.people and cell.judges]
     delta = chosen.delta / max(len({cell.language for cell in every}), 1)
     everywhere: dict[str, Everywhere] = {}
-    for done, cell in enumerate(every):
-        progress(done, len(every))
+    for cell in followed(every, progress):
         judges = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"] or list(cell.judges)
         if cell.criterion.name not in everywhere:
             everywhere = {cell.criterion.name: Everywhere.of(dataset, cell.criterion)}  # cells come by criterion
@@ -95,7 +94,6 @@ def selected(
         made["selection"] += [
             _selection_row(cell, {judge: sure[judge] for judge in line}, chosen, delta, settings.seed) for line in lines
         ]
-    progress(len(every), len(every))
     if chosen.cascade and all(THEN.join(chosen.cascade) != row["judge"] for row in made["selection"]):
         listed = ", ".join(chosen.cascade)
         raise UsageError(f"`cascade`: no language and criterion has people's answers and those of {listed} (`judges`)")

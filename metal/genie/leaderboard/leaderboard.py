@@ -15,7 +15,7 @@ import pandas as pd
 from metal import __version__
 from metal.data.dataset import Dataset, people_named
 from metal.data.languages import language_name
-from metal.data.progress import Progress, no_progress
+from metal.data.progress import Progress, followed, no_progress
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
 from metal.genie.leaderboard.beside import beside_rows, coverage_rows, raters_beside
@@ -153,8 +153,7 @@ def leaderboard(
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     groups = Groups.among(dataset, people)
     warnings, first = _warnings_of_settings(dataset, settings, left_out), list[str]()
-    for done, language in enumerate(slices):
-        progress(done, len(slices))
+    for language in followed(slices, progress):
         items = np.isin(outputs.language, languages) if language == ALL_LANGUAGES else outputs.language == language
         cells = _cells(scores, items)
         of_people: list[list[str]] = []
@@ -171,7 +170,6 @@ def leaderboard(
         rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
         warnings += about_overall(cells, items, language)
-    progress(len(slices), len(slices))
     if not rows["leaderboard"]:
         raise UsageError(_nothing_rated(dataset, settings))
     tables = {name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()}

@@ -66,9 +66,9 @@ class Stages:
         if done < total or not total:
             self.stages[kind] = stage = stage if stage and done else Stage(*kind, now)
             stage.done, stage.reported = done, now
-        if not sys.stderr.isatty() and now - self.printed >= QUIET_EVERY:
-            self.printed = now
-            print(": ".join(self._shown()), file=sys.stderr)
+            if not sys.stderr.isatty() and now - self.printed >= QUIET_EVERY:
+                self.printed = now
+                print(": ".join(self._shown()), file=sys.stderr)
 
     def _stage(self) -> Stage | None:
         """The stage that is shown."""
