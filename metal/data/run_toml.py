@@ -12,7 +12,7 @@ RUN_TOML = "run.toml"
 _TEXTS = [str]
 _NUMBERS = (
     *("resamples", "permutations", "rounds", "seed", "sample", "repeat", "version"),
-    *("margin", "keep", "width", "power", "people_floor"),
+    *("margin", "keep", "width", "power", "people_floor", "alpha", "delta"),
 )
 _PARTS: dict[str, Any] = {
     "command": str,
@@ -26,7 +26,9 @@ _PARTS: dict[str, Any] = {
         "dataset": str,
         "texts": str,
         "aggregate": str,
+        "by": str,
         "flip": _TEXTS,
+        "judges": _TEXTS,
         "identities": {},
         "prices": {},
         "state": {"not_asked": int, "ratings": int},
@@ -63,9 +65,11 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
 
 
 def _check(value: Any, shape: Any, place: str, path: Path) -> None:
-    """Raise DataError where a value has not its shape: a type, [of each], {key: of a key there may be}."""
+    """Raise DataError where a value has not its shape: a type, [of each], {key: of a key there may be}. A float is any
+    number that is not negative.
+    """
     kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)
-    if kind is not wanted and (kind, wanted) != (int, float):
+    if not (kind in (int, float) and value >= 0 if wanted is float else kind is wanted):
         raise DataError(path, f"{place} is {value!r}", _REMEDY)
     inside: list[tuple[str, Any, Any]] = []
     if wanted is list:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from metal.data.text import capital, count, coverage, estimate, p_value, percent, percent_change, share, signed
+from metal.errors import DataError
 from metal.gating.drift import (
     BETTER,
     CHANGED,
@@ -20,6 +22,7 @@ from metal.gating.drift import (
 )
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.parts import again
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
 
 DESCRIBED: Tables = {
@@ -67,6 +70,12 @@ class DiffRun(Run):
 
     command = "diff"
     described = DESCRIBED
+
+    def _check(self, folder: Path) -> None:
+        margins = self.manifest["settings"]["margins"]
+        if not isinstance(margins, dict) or set(margins) != set(vars(Margins())):
+            wrong = f"settings.margins is {margins!r}, not a number of each of {', '.join(vars(Margins()))}"
+            raise DataError(folder / "run.toml", wrong, again(self.command))
 
     @property
     def margins(self) -> Margins:

@@ -139,7 +139,7 @@ def exclusions_table(run: Run) -> TableView | None:
 
 def criterion_in_words(run: Run, criterion: str) -> str:
     """The criterion as it stands in a sentence: `task quality`."""
-    return in_sentence(run.criteria[criterion].title)
+    return in_sentence(run.criterion(criterion))
 
 
 def case_of(run: Run, row: Row) -> str:

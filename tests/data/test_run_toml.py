@@ -22,6 +22,9 @@ from metal.errors import DataError
         ("settings.prices = 'x'", "settings.prices is 'x'"),
         ("settings.rounds = []", r"settings\.rounds is \[\]"),
         ("settings.seed = true", r"settings\.seed is True"),
+        ("settings.judges = ['a', 5]", r"settings\.judges\[1\] is 5"),
+        ("settings.delta = 'x'", "settings.delta is 'x'"),
+        ("settings.seed = -1", "settings.seed is -1"),
     ],
 )
 def test_a_part_of_another_type_is_refused_with_its_place(tmp_path: Path, text: str, problem: str) -> None:

@@ -27,7 +27,7 @@ def facts(run: JuryRun) -> dict[str, str]:
     """What the tables say beyond the headline."""
     return {
         "Members": ", ".join(run.settings["judges"]),
-        "Rule": RULES[run.settings["by"]],
+        "Rule": RULES.get(run.settings["by"], run.settings["by"]),
         "Not to be concluded": "That a jury of other judges would do as well, or that this one does on outputs of "
         "another kind.",
     }
