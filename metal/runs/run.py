@@ -195,11 +195,7 @@ class Run:
         """The same rows as plain dictionaries, which are not to be changed, by the names of their languages."""
         asked = (table, *where)
         if asked not in self._plain:
-            if where:
-                plain = self.records(table)
-            else:
-                rows = self.tables[table].to_dict("records")
-                plain = by_name([{str(key): value for key, value in row.items()} for row in rows])
+            plain = self.records(table) if where else by_name(self.tables[table].to_dict("records"))
             grouped = self._plain[asked] = {}
             for row in plain:
                 grouped.setdefault(tuple(row[column] for column in where), []).append(row)
@@ -307,7 +303,7 @@ class RankingRun(Run):
         )
 
 
-def by_name(rows: list[dict[str, Any]], inside: Sequence[str] = ("criterion", "judge")) -> list[dict[str, Any]]:
+def by_name(rows: list[dict[Any, Any]], inside: Sequence[str] = ("criterion", "judge")) -> list[dict[Any, Any]]:
     """Rows that stand by their languages' codes, altogether or in each criterion and judge, by their names."""
     codes = [row.get("language", "") for row in rows]
     if codes == sorted(codes):

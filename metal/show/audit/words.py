@@ -63,8 +63,9 @@ def facts(run: AuditRun) -> dict[str, str]:
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     cell = max(decided, key=rank)
     where = f"{within(cell['judge'])} {place(run, cell)}"
-    f1, kappa = figure(cell["weighted_f1"]), figure(cell["kappa"])
-    return f"{where}: {cell['verdict']} ({knows(cell)}; F1 {f1}, kappa {kappa})."
+    named = {"F1": cell["weighted_f1"], "kappa": cell["kappa"]}
+    figures = ", ".join(f"{called} {figure(value)}" for called, value in named.items() if known(value))
+    return f"{where}: {cell['verdict']} ({'; '.join(filter(None, [knows(cell), figures]))})."
 
 
 def _most_trusted(

@@ -69,9 +69,7 @@ def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: 
     if not tables["classes_by_quality"].empty:
         yield classes_view(tables["classes_by_quality"], dataset.criteria)
     if not tables["numbers"].empty:
-        rows = by_name(
-            [{str(key): value for key, value in row.items()} for row in tables["numbers"].to_dict("records")]
-        )
+        rows = by_name(tables["numbers"].to_dict("records"))
         title, cells = "Numbers that people gave, means of an output", {"criterion": titled(dataset.criteria)}
         yield TableView.of_figures(None, "numbers", title, rows, described=dataset_columns.NUMBERS, cells=cells)
 
@@ -93,7 +91,7 @@ def qualities(lengths: pd.DataFrame) -> list[str]:
 
 def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = "") -> TableView:
     """Tokens of sources and outputs by language, and how many outputs there are of each quality."""
-    rows = by_name([{str(key): value for key, value in row.items()} for row in lengths.to_dict("records")])
+    rows = by_name(lengths.to_dict("records"))
     notes, without = [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n - 1)."], []
     missing = sum(row[what] - row[f"{what}_counted"] for row in rows for what in ("passages", "outputs"))
     if not counted(lengths):
