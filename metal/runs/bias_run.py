@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from metal.auditing.scored_outputs import EVEN, LEANS
 from metal.data.text import (
@@ -112,6 +113,10 @@ class BiasRun(Run):
 
     command = "bias language"
     described = DESCRIBED
+
+    def _check(self, folder: Path) -> None:
+        for table in ("language_bias", "conditions"):
+            self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
     def remarks(self) -> Iterator[VerdictLine]:
         """Whether the judge leans in a language, where it is not shown to tell better from worse, and which conditions

@@ -185,7 +185,7 @@ class Run:
 
     def span(self, criterion: str) -> float:
         """The range of the scale of a criterion; of one without ends, of the scores that occur (unknown: 1)."""
-        if criterion in self.criteria and (ends := self.criteria[criterion].scale.ends):
+        if ends := self.criteria[criterion].scale.ends:
             return ends[1] - ends[0]
         having = [name for name, table in self.tables.items() if "span" in table]
         spans = [row["span"] for name in having for row in self.records(name, criterion=criterion)]

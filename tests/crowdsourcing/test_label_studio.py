@@ -278,6 +278,14 @@ def test_another_campaign_of_that_name(tmp_path: Path) -> None:
     assert [each.name for each in LabelStudioCampaign.of(tmp_path)] == ["one"]
 
 
+def test_a_card_with_a_value_of_another_type_is_refused(tmp_path: Path) -> None:
+    folder = begin(tmp_path, "one", "http://a", FILES, shared=False).folder
+    card = (folder / "campaign.toml").read_text()
+    (folder / "campaign.toml").write_text(card.replace("shared = false", "shared = 5"))
+    with pytest.raises(DataError, match=r"campaign.toml: not what was written there \(shared is 5\)\. Restore"):
+        LabelStudioCampaign.of(tmp_path)
+
+
 def test_which_campaign(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no campaign on Label Studio"):
         LabelStudioCampaign.open(tmp_path)

@@ -75,10 +75,14 @@ class Campaign:
 
     @classmethod
     def _read(cls, folder: Path) -> Self:
-        names = {each.name for each in fields(cls.settings_type)}
-        card = {key: value for key, value in read_toml(folder / CARD).items() if key in names}
+        kinds = {each.name: str(each.type).partition("[")[0] for each in fields(cls.settings_type)}
+        card = {key: value for key, value in read_toml(folder / CARD).items() if key in kinds}
         try:
             settings = {key: tuple(value) if isinstance(value, list) else value for key, value in card.items()}
+            for key, value in settings.items():
+                written = type(value).__name__.replace("dict", "Mapping")
+                if written != kinds[key] or (written == "tuple" and {*map(type, value)} - {str}):
+                    raise TypeError(f"{key} is {card[key]!r}")
             return cls(folder, cls.settings_type(**settings))
         except TypeError as error:
             raise DataError(folder / CARD, f"not what was written there ({error})", "Restore the file") from None

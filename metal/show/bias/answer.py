@@ -57,7 +57,7 @@ def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
     if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
         more += f" In {listed(unseeing)} it is not shown to tell better from worse."
     beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
-    scale = run.criteria[criterion].scale.ends if criterion in run.criteria else None
+    scale = run.criteria[criterion].scale.ends
     if scale and len({run.span(row["criterion"]) for row in leans}) > 1:  # far is by the share of the scale
         on = f" (scored {scale[0]:g} to {scale[1]:g}){on}"
     return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
