@@ -113,7 +113,7 @@ def test_commands_that_build_a_dataset(reference: Path, tmp_path: Path) -> None:
     assert "Nothing was sent." in said[1]
     assert server.requests == 2 * 80
     assert len(list((tmp_path / "runs" / "news-html").glob("*.html"))) == 12
-    assert "Reference" in said[-1]
+    assert re.search(r"good +bad +reference$", said[-1], flags=re.MULTILINE)
     *_, monitored = run_all("bash tests", tmp_path)
     assert re.search(r"^lexical +\d+ of \d+", monitored, flags=re.MULTILINE)
     assert len((tmp_path / "datasets/news/test_questions/outputs.jsonl").read_text().splitlines()) == 8

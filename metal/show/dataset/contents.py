@@ -43,17 +43,15 @@ def _missing(dataset: Dataset) -> str:
     """What is not there of what could be, in a sentence; empty where nothing is missing."""
     table = dataset.ratings
     by_people = set(table.loc[(table["kind"] == "human") & table["score"].notna(), "output"])
-    texts: Mapping[str, list[str]] = {
-        "source": [source.text for source in dataset.sources.values()],
-        "output": [output.text for output in dataset.outputs.values()],
-    }
     parts = []
-    for noun, of in texts.items():
-        if without := sum(not text for text in of):
-            how_many = "all" if without == len(of) else f"{without:,} of"
-            parts.append(f"the texts of {how_many} {plural(len(of), noun)}")
-    unrated = len(dataset.outputs.keys() - by_people)
-    parts += [f"people's ratings of {unrated:,} of {plural(len(dataset.outputs), 'output')}"] if unrated else []
+    for what, noun, lack in (
+        ("the texts", "source", [not source.text for source in dataset.sources.values()]),
+        ("the texts", "output", [not output.text for output in dataset.outputs.values()]),
+        ("people's ratings", "output", [output not in by_people for output in dataset.outputs]),
+    ):
+        if number := sum(lack):
+            how_many = "all" if number == len(lack) > 1 else f"{number:,} of"
+            parts.append(f"{what} of {how_many} {plural(len(lack), noun)}")
     unanswered = int(table["score"].isna().sum())
     parts += [f"a score in {plural(unanswered, 'rating')}"] if unanswered else []
     return f"Missing: {listed(parts)}." if parts else ""
