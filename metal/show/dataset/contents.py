@@ -67,7 +67,7 @@ def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: 
     if not tables["classes_by_quality"].empty:
         yield classes_view(tables["classes_by_quality"], dataset.criteria)
     if not tables["numbers"].empty:
-        rows = by_name(tables["numbers"].to_dict("records"))
+        rows: list[dict[Any, Any]] = tables["numbers"].to_dict("records")
         title, cells = "Numbers that people gave, means of an output", {"criterion": titled(dataset.criteria)}
         yield TableView.of_figures(None, "numbers", title, rows, described=dataset_columns.NUMBERS, cells=cells)
 
