@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +16,14 @@ from hypothesis.internal.conjecture import providers
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.show.terminal import stages
 
 # A busy machine is no failure, and luck finds none: the same examples every time.
 settings.register_profile("metal", deadline=None, max_examples=40, derandomize=True, database=None)
 settings.load_profile("metal")
 # Hypothesis also draws constants of whatever modules a process has imported by then: of METAL's, that is luck.
 providers._get_local_constants = providers.Constants
+stages.QUIET_EVERY = math.inf  # what takes longer on a busy machine prints no more
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -121,6 +121,7 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
+    monkeypatch.setattr(stages, "QUIET_EVERY", 10.0)
     monkeypatch.setattr(stages, "time", SimpleNamespace(monotonic=lambda: now))
     with console.progress("auditing", "cells") as advance:
         for done in range(5):

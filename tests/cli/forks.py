@@ -41,6 +41,7 @@ import babel.dates, babel.numbers, filelock, krippendorff, openpyxl, pandas, pya
 import sacrebleu.metrics, scipy.optimize, scipy.special, scipy.stats, tenacity, tiktoken
 import metal.data.dataset
 from metal.data.files import bundled
+metal.show.terminal.stages.QUIET_EVERY = float("inf")  # what takes longer on a busy machine prints no more
 metal.data.dataset.load_dataset(bundled("datasets/demo"))
 pages = metal.show.pages.templates()
 for template in pages.list_templates(["html"]):
