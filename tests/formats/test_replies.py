@@ -38,7 +38,7 @@ def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
     assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
     counted = "replies: 5; 3 read, 2 without a score (cut off 1, unparsable 1); 1 contradict themselves"
     assert counted in data.report
-    assert "1 rater taken for people: Ann; 1 for LLM judges: crow (`kinds` changes it)" in data.report
+    assert "1 rater taken for people: Ann; 1 for LLM judges: crow (see `kinds`)" in data.report
     alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known
     assert alone.ratings["score"].tolist()[3:] == [1, 1]
 
@@ -75,7 +75,7 @@ def test_a_judge_may_use_a_level_that_people_did_not() -> None:
     data = metal.read(pd.concat([people, judge]))
     assert data.criteria["zest"].scale.values == (1, 2, 3, 4, 5)
     assert data.ratings["score"].dropna().tolist() == [1, 2, 5, 4]
-    assert "zest: replies read on 1 to 5, as the scores in the table go; `levels` changes it" in data.report
+    assert "zest: replies read on 1 to 5, as the scores in the table go; see `levels`" in data.report
     told = metal.read(pd.concat([people, judge]), levels={"zest": "1,2,5,6"})
     assert told.ratings["score"].dropna().tolist() == [1, 2, 5, 6]
     assert not any("as the scores in the table go" in line for line in told.report)

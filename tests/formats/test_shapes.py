@@ -452,7 +452,7 @@ def test_kinds_of_raters_are_read_from_a_column_or_said(tmp_path: Path) -> None:
     rows = "a,Claude Dupont,1\na,F1,2\na,claude opus,2\n"
     data = read(tmp_path, HEAD + rows)
     assert [data.raters[name].kind for name in ("Claude Dupont", "F1", "claude opus")] == ["human", "human", "llm"]
-    taken = "2 raters taken for people: Claude Dupont, F1; 1 for LLM judges: claude opus (`kinds` changes it)"
+    taken = "2 raters taken for people: Claude Dupont, F1; 1 for LLM judges: claude opus (see `kinds`)"
     assert taken in data.report
     assert read(tmp_path, HEAD + rows, kinds={"F1": "metric"}).raters["F1"].kind == "metric"
     typed = "id,rater,annotator_type,score\na,gpt-4,Human,1\na,F1,metric,2\n"

@@ -151,7 +151,7 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     Path("t.csv").touch()
     import_module("metal.cli.datasets")  # whose commands are made from the functions as they are
     notes = tuple(f"note {number}{' that is long' * 5}" for number in range(5))
-    notes += (f"raters: {'who is one of many, ' * 50}taken for people (`kinds` changes it)",)
+    notes += (f"raters: {'who is one of many, ' * 50}taken for people (see `kinds`)",)
     monkeypatch.setattr(metal, "read", lambda data, **_: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
     with click.Context(root):
         read_and_say(Path("t.csv"), verbose=False)
@@ -161,13 +161,13 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     assert " ".join(short).count("note") == 1
     assert len(short) <= 8
     assert max(map(len, short[:-1])) <= 80
-    assert "taken for people (--kinds changes it)" in " ".join(map(str.strip, short))
+    assert "taken for people (see --kinds)" in " ".join(map(str.strip, short))
     again = "To change it: metal import t.csv -i, or with these options (4 more remarks: -v)"
     assert short[-1] == again
     assert capsys.readouterr().err.count("note") == 5
 
 
-def test_a_table_with_columns_by_their_names_is_read_in_five_lines(
+def test_a_table_with_columns_by_their_names_is_read_in_four_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -182,10 +182,10 @@ def test_a_table_with_columns_by_their_names_is_read_in_five_lines(
     with click.Context(root):
         read_and_say(Path("l5.csv"), verbose=False)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 4
     for guess in (
-        "higher is better (assumed; --directions changes it)",
-        "A1, A2, A3; 1 for LLM judges: gpt-4 (--kinds",
+        "all criteria: higher is better (assumed; see --directions)",
+        "A1, A2, A3; 1 for LLM judges: gpt-4 (see --kinds)",
     ):
         assert guess in " ".join(map(str.strip, lines))
 

@@ -342,7 +342,7 @@ def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) ->
             how_many = f"{len(names):,}" if taken else f"{plural(len(names), 'rater')} taken"
             taken.append(f"{how_many} for {called}: {first_few(names, 3)}")
     if taken:
-        notes.append(f"{'; '.join(taken)} (`kinds` changes it)")
+        notes.append(f"{'; '.join(taken)} (see `kinds`)")
     return tuple(raters)
 
 

@@ -69,7 +69,7 @@ def read_replies(
         if scale := scales[at]:
             criteria[at] = replace(criteria[at], scale=scale)
             ends = f"{scale.values[0]:g} to {scale.values[-1]:g}"
-            notes.append(f"{names[at]}: replies read on {ends}, as the scores in the table go; `levels` changes it")
+            notes.append(f"{names[at]}: replies read on {ends}, as the scores in the table go; see `levels`")
     notes.append(_counted(verdicts))
     if len(differ):
         at = differ[0]

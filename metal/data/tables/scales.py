@@ -35,7 +35,7 @@ from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
 NO_ANSWER = "no answer"
 RARE = 0.01  # of the answers; so rare a level may be a typing error
-GUESSED = ("by its name", "assumed; `directions` changes it")  # why a direction is lower, or higher
+GUESSED = ("by its name", "assumed; see `directions`")  # why a direction is lower, or higher
 PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shifts")
 _ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
 
@@ -373,8 +373,7 @@ def guessed_direction(name: str) -> Direction:
     }
     if len(ends) == 2:  # `1=best, 6=worst`
         return "lower" if ends[True] < ends[False] else "higher"
-    worse = OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded))
-    return "lower" if worse else "higher"
+    return "lower" if OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded)) else "higher"
 
 
 def why_direction(criterion: Criterion, *, given: bool) -> str:
@@ -392,9 +391,10 @@ def why_direction(criterion: Criterion, *, given: bool) -> str:
 def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Which scores are taken for better, and why."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for criterion in criteria:
-        if criterion.scale.measure == "nominal" and len(criterion.scale.levels) > 2:
-            continue  # none of its labels is better than another
+    compared = [each for each in criteria if each.scale.measure != "nominal" or len(each.scale.levels) < 3]  # by order
+    for criterion in compared:
         why = why_direction(criterion, given="directions" in chosen[criterion.name])
         reasons.setdefault((criterion.direction, why), []).append(criterion.name)
+    if len(reasons) == 1 and len(compared) == len(criteria) > 2:
+        reasons = {key: ["all criteria"] for key in reasons}
     return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]
