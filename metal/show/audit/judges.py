@@ -109,7 +109,7 @@ FURTHER = {
     ),
     "scores": (
         "Scores on a line",
-        "Skill: 1 - squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
+        "Skill: 1 − squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
         "shift or a line fitted on other sources.",
     ),
     "pairs": (

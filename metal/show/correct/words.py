@@ -55,7 +55,7 @@ def definitions(run: CorrectRun) -> dict[str, str]:
         "judge would be as sure, for each one there is. Below 1 the judge does not pay.",
         "Ranks": "By the corrected mean; below it, the ranks that are not ruled out: a generator stands behind those "
         "shown to be better on the same sources, corrected by Holm.",
-        "Shares of classes": "(judge's share + specificity - 1) / (sensitivity + specificity - 1), with the judge's "
+        "Shares of classes": "(judge's share + specificity − 1) / (sensitivity + specificity − 1), with the judge's "
         "sensitivity and specificity on the test set. Not given where the interval of the divisor holds 0. "
         "Intervals at the number of independent items, outputs of a source being alike.",
         "People like these": "The interval that also holds for other people of the kind: the jackknife over persons "

@@ -90,7 +90,7 @@ def qualities(lengths: pd.DataFrame) -> list[str]:
 def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = "") -> TableView:
     """Tokens of sources and outputs by language, and how many outputs there are of each quality."""
     rows = by_name(lengths.to_dict("records"))
-    notes, without = [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n - 1)."], []
+    notes, without = [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n − 1)."], []
     missing = sum(row[what] - row[f"{what}_counted"] for row in rows for what in ("passages", "outputs"))
     if not counted(lengths):
         notes, without = ["No texts are there, so that tokens cannot be counted."], ["passage_mean", "output_mean"]

@@ -17,7 +17,7 @@ WORDS = {
     "in, so that it is not picked by luck; the table names the one that agrees most on all.",
     "Gain": "The jury's agreement less that of the best member; percentile bootstrap over sources, 95%.",
     "Better": "Yes: the interval of the gain is above 0; no: below; else unclear.",
-    "Worth": "k / (1 + (k - 1) r) of k members whose mistakes have the mean correlation r, 0 at least.",
+    "Worth": "k / (1 + (k − 1) r) of k members whose mistakes have the mean correlation r, 0 at least.",
     "Weights": "Fitted without the sources that they are used on; shown is their mean over five folds.",
 }
 SOURCES = {"Worth": "Kish 1965", "Weights": "Hoerl and Kennard 1970; Wolpert 1992; Breiman 1996"}

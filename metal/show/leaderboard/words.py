@@ -154,8 +154,8 @@ def definitions(run: LeaderboardRun) -> dict[str, str]:
         else "Several labels of one output are averaged"
     )
     return {
-        "Score": "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels become 0, .25, "
-        f".5, .75, 1. {labels}; a generator's score is the mean over its outputs.",
+        "Score": "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels become 0, 0.25, "
+        f"0.5, 0.75, 1. {labels}; a generator's score is the mean over its outputs.",
         "Overall": "The mean of the criteria of an output, each with its labels already put together; outputs that "
         "were not rated on all of them do not count.",
         "Interval": "95%, Wilson's at the number of items that the variance over the generator's own sources is worth, "
@@ -163,7 +163,7 @@ def definitions(run: LeaderboardRun) -> dict[str, str]:
         "Standard error": "Of the score, by source: the root of the summed squares of what each source's outputs are "
         "above or below the score, over the number of outputs. With one output per source that is the standard "
         "deviation over the root of n.",
-        "At most": "What a standard error can be for a score m between 0 and 1 and n sources: the root of m(1 - m)/n, "
+        "At most": "What a standard error can be for a score m between 0 and 1 and n sources: the root of m(1 − m)/n, "
         "by the Bhatia-Davis inequality; where sources have several outputs, n is what these are worth if the outputs "
         "of a source are all alike.",
         "Clusters": f"Paired permutation tests of every two generators on the sources they share ({LEAST_SHARED} at "
