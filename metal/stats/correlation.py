@@ -178,7 +178,7 @@ def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
     sums = [np.bincount(place[given], column, minlength=len(names)) for column in columns]
     r = float(system_pearson_from_sums(np.stack(sums, axis=1)))
     if np.isnan(r):
-        raise Undefined("fewer than two systems, or systems with equal means")
+        raise Undefined("fewer than two generators, or generators with equal means")
     return r
 
 

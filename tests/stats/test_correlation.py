@@ -150,7 +150,7 @@ def test_system_level_by_hand() -> None:
     # means of x: 1, 2, 6; of y: 2, 2, 5 -> centred (-2, -1, 3), (-1, -1, 2): 9 / sqrt(14 * 6)
     x, y = np.array([0.0, 2.0, 2.0, 6.0]), np.array([1.0, 3.0, 2.0, 5.0])
     assert system_pearson(x, y, np.array(["a", "a", "b", "c"])) == pytest.approx(9 / np.sqrt(84))
-    with pytest.raises(Undefined, match="two systems"):
+    with pytest.raises(Undefined, match="two generators"):
         system_pearson(x, y, np.zeros(4))
     with pytest.raises(Undefined, match="equal means"):
         system_pearson(np.array([1.0, 3.0, 2.0, 2.0]), y, np.array(["a", "a", "b", "c"]))

@@ -71,7 +71,8 @@ def ratings_view(dataset: Dataset, ratings: pd.DataFrame) -> TableView:
     """Ratings by kind of rater, outputs by how many people rated them."""
     described = [column for column in RATINGS if column.name in ratings]
     rows: list[dict[Any, Any]] = ratings.to_dict("records")
-    rows.sort(key=lambda row: language_order(row["language"]))
+    criteria = list(dataset.criteria)
+    rows.sort(key=lambda row: (language_order(row["language"]), criteria.index(row["criterion"])))
     title, cells = "Ratings by kind of rater; outputs by number of people", {"criterion": titled(dataset.criteria)}
     return TableView.of_figures(None, "ratings", title, rows, described=described, cells=cells, heads=2)
 
