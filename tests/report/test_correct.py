@@ -163,6 +163,18 @@ def test_nothing_to_correct_is_one_line_and_one_source_more_is_too_few(tmp_path:
     assert ran.exit_code == 0, ran.output
     assert "People rated all sources that the judge rated: their own mean needs no" in ran.output
     assert "people only" not in ran.output
+    sources = labelled["source"].nunique()
+    advised = " ".join(ran.output.split())
+    assert f"with --labels from 20 to {sources - 2} METAL shows" in advised
+    again = ["correct", str(tmp_path / "all.csv"), "--labels", "900", "--out", str(tmp_path / "again")]
+    refused = " ".join(CliRunner().invoke(command_line, again).output.split())
+    assert f"--labels 900 leaves nothing out: at most {sources} sources a language; give 20 to" in refused
+    few = labelled[labelled["source"].isin(labelled["source"].unique()[:21])]
+    few.to_csv(tmp_path / "few.csv", index=False)
+    none_left = CliRunner().invoke(
+        command_line, ["correct", str(tmp_path / "few.csv"), "--labels", "40", "--out", str(tmp_path / "few")]
+    )
+    assert "of at most 21 sources a language none can be left out" in " ".join(none_left.output.split())
     extra = frame[~frame["source"].isin(labelled["source"])].iloc[[0]]
     table = metal.correct(read(pd.concat([labelled, extra]))).tables["corrected"].set_index("generator")
     assert table.loc["g1", "undefined"] == "corrected: 1 source without labels, 2 needed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
@@ -100,17 +101,18 @@ def anchors_said(run: BiasRun) -> str:
 
 
 def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
-    """Where the naive figures point the other way, or further."""
-    off = [row for row in rows if known(row["gap"]) and known(row["naive_difference"])]
-    if not off:
+    """Where the naive figures mislead most; empty where they hardly differ, or nothing can be said."""
+    off = [
+        (abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]), row)
+        for row in rows
+        if row["says"] in (EVEN, LEANS) and known(row["gap_low"]) and known(row["naive_difference"])
+    ]
+    far, worst = max(off, key=itemgetter(0), default=(0.0, {}))
+    if far < MARGIN / 2 or worst["gap_low"] <= worst["naive_difference"] <= worst["gap_high"]:
         return ""
-    worst = max(off, key=lambda row: abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]))
-    equal = estimate(worst, "gap", signed)
-    where = f"{language_name(worst['language'])} ({criterion_in_words(run, worst['criterion'])})"
-    naive = signed(worst["naive_difference"])
     return (
-        f"The judge's scores less people's mislead most in {where}: they give {naive}, but among equally good outputs "
-        f"it is {equal}."
+        f"The judge's scores less people's mislead most in {_where(run, worst)}: they give "
+        f"{signed(worst['naive_difference'])}, but among equally good outputs it is {estimate(worst, 'gap', signed)}."
     )
 
 

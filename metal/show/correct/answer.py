@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.correcting.corrected import ALL_LABELLED, LEAST
+from metal.correcting.corrected import ALL_LABELLED, LEAST, LEAST_OTHERS
 from metal.data.text import estimate, figure, known, percent, plural, share, signed, within
 from metal.runs.columns import Row
 from metal.runs.correct_run import CorrectRun
@@ -34,6 +34,21 @@ def _why_not(run: CorrectRun) -> str:
     return commonest_reason([*run.records("corrected"), *run.records("classes")])
 
 
+def _without_others(run: CorrectRun) -> str:
+    """What can be done where people rated all sources."""
+    sources = int(run.tables["corrected"]["sources"].max())
+    most = sources - LEAST_OTHERS
+    given = run.manifest["settings"].get("labels")
+    if most < LEAST:
+        return (
+            f"Use people's means: of at most {sources} sources a language none can be left out, as a correction takes "
+            f"{LEAST} labelled sources and {LEAST_OTHERS} others."
+        )
+    if given:
+        return f"`labels={given}` leaves nothing out: at most {sources} sources a language; give {LEAST} to {most}."
+    return f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would add."
+
+
 def _answered(run: CorrectRun, table: str = "corrected") -> list[Row]:
     return [row for row in run.records(table) if known(row["corrected"])]
 
@@ -51,9 +66,7 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
     if not rows and not classes:
         words = f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample labels`."
         if _why_not(run) == ALL_LABELLED:
-            words = (
-                "Use people's means; with ratings of N sources only (`--labels N`) METAL shows what a judge would add."
-            )
+            words = _without_others(run)
         yield Remark("What to do next", words)
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))

@@ -55,7 +55,9 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     keeps = estimate(row, "share_kept", percent) if ends else percent(row["share_kept"])
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
         keeps = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
-    return Cell(row["use"], keeps if known(row["share_kept"]) else "", "strong" if row["use"] == ALONE else "")
+    elif not known(row["share_kept"]):
+        keeps = ""
+    return Cell(row["use"], keeps, "strong" if row["use"] == ALONE else "")
 
 
 def sections(run: PassportRun) -> list[Section]:
