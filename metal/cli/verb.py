@@ -90,6 +90,9 @@ class Verb(click.Command):
             console.wording = lambda text: in_flags(text, self, root)
         return super().invoke(ctx)
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        return ["-h", "--help"]  # click keeps those of the first context, and some read a verb's words by itself
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         *params, help_option = super().get_params(ctx)
         return [*params, _HELP_ALL, help_option]
