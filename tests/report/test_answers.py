@@ -105,8 +105,8 @@ PEOPLE = [
     (
         [beside("A", MILDER, 0.1, -0.5), beside("B", LESS, -0.1), beside("C", LESS, -0.2)],
         [],
-        "2 of 3 people agree with colleagues clearly less than these do with each other, least C in Hindi: 50% "
-        "against 70%.",
+        "2 of 3 people agree with colleagues clearly less than these do with each other, farthest below "
+        "them C in Hindi: 50% against 70%.",
     ),
     ([beside("A", NEVER), beside("B")], [], "1 of 2 people agrees with colleagues clearly less"),
     ([beside("A", SEVERER, -0.3, 0.4), beside("B")], [], "Nobody is shown to disagree with colleagues more than these"),

@@ -19,6 +19,7 @@ from metal.cli import metal as command_line
 from metal.errors import DataError, UnknownName, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
+from metal.show.drift.answer import headline
 from metal.show.drift.page import answer
 from tests.report.checks import Visiting, check_saved
 
@@ -83,7 +84,9 @@ def test_in_a_test_of_yours() -> None:
         metal.diff(table(answers(0.3)), before).assert_not_worse(margin=0.05)
     noisy = metal.diff(table(answers(same=0.3)), before)
     assert set(says(noisy).values()) == {"undecided"}
-    assert (noisy.tables["drift"]["needed"] > OUTPUTS).all()
+    needed = noisy.tables["drift"]["needed"]
+    assert (needed > OUTPUTS).all()
+    assert headline(noisy).endswith(f"; about {needed.sum():,.0f} outputs over 3 languages would tell in all.")
     with pytest.raises(AssertionError, match=r"^not shown to be within 5% of world: j in "):
         noisy.assert_not_worse()
     noisy.assert_not_worse(allow_undecided=True)

@@ -26,8 +26,11 @@ def headline(run: DiffRun) -> str:
         parts = list(dict.fromkeys(row["part"] for row in run.changed))
         return f"FAIL: the judge is another one: its {listed(parts)} changed since the baseline."
     if undecided:
-        needs = [row["needed"] for row in undecided if known(row["needed"])]
-        much = f"; about {count(max(needs))} outputs would tell in all" if needs else ""
+        needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
+        most = dict(sorted(needs))  # of each language its greatest need, which serves the others too
+        over = f" over {plural(len(most), 'language')}" * (len(most) > 1)
+        tells = "in all" if len(needs) == len(undecided) else f"in {len(needs)}"
+        much = f"; about {count(sum(most.values()))} outputs{over} would tell {tells}" if needs else ""
         where = f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
         return f"{'UNDECIDED: no' if gate else 'No'} change is shown, but {where}{much}."
     better = [row for row in rows if row["says"] == BETTER]

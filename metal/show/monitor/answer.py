@@ -80,7 +80,7 @@ def _beside(run: MonitorRun) -> str:
     figures = f": {percent(shares[0])} against {percent(shares[1])}" if all(map(known, shares)) else ""
     return (
         f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with colleagues clearly less than these "
-        f"do with each other, least {who} {where}{figures}."
+        f"do with each other, farthest below them {who} {where}{figures}."
     )
 
 
