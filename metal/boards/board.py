@@ -128,7 +128,7 @@ def billboard(
         rows["overrating"] += overrating_rows(rated, written)
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
-    tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
+    tables = {name: _table(name, records, dataset, settings) for name, records in followed(rows.items(), "tables")}
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
     return Board(
         main,
@@ -193,7 +193,7 @@ def _crowd(dataset: Dataset, settings: BoardSettings, figures: BoardFigures) -> 
         return {}
     # What all of the board's raters scored in common is not what all of these did.
     crowd_settings = replace(settings, raters=tuple(sorted(raters)))
-    return crowd(dataset, crowd_settings, computed=None if settings.common else figures).tables
+    return crowd(dataset, crowd_settings, computed=None if settings.common else figures, progress="cells").tables
 
 
 def _named(ensemble: BoardEnsemble) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
+from metal.data.progress import followed
 from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.data.text import first_few
@@ -166,8 +167,7 @@ def criterion_scores(
     outputs = output_of[table["output"].array.codes] if len(output_of) else np.zeros(0, dtype=np.int64)
     criterion = table["criterion"].array.codes
     given = ~np.isnan(score) & (rows_of >= 0)
-    shape = (rows, len(place))
-    size = rows * len(place)
+    shape, size = (rows, len(place)), rows * len(place)
     scores = {}
     for code, name in enumerate(table["criterion"].cat.categories):
         answers = np.flatnonzero(given & (criterion == code))
@@ -321,7 +321,7 @@ def _cells(
     # Permutation tests go through the items in this order, so that the order of lines in a file does not matter.
     by_name = np.array(sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64)
     languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
-    for name, parts in parts_of.items():
+    for name, parts in followed(parts_of.items(), "criteria"):
         means, scale, each_against_others = combined(parts)
         if of_metrics:
             means[1:] = np.where(np.isnan(means[1:]), of_metrics.means[1:], means[1:])

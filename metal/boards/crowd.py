@@ -115,7 +115,7 @@ def crowd(
     choices: CrowdSettings | None = None,
     *,
     computed: BoardFigures | None = None,
-    progress: Progress = no_progress,
+    progress: Progress | str = no_progress,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the board.
 
@@ -136,7 +136,9 @@ def crowd(
     crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.
 
     computed: what a board of the same people has found already, of at least these raters.
-    progress: called with cells done and in all. Raises UsageError where there is nobody to compare, and as `cells`.
+    progress: called with cells done and in all; or their unit, for FOLLOWER.
+
+    Raises UsageError where there is nobody to compare, and as `cells`.
     """
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)

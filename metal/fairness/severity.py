@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.scored_outputs import MARGIN, ScoredOutputs
+from metal.data.progress import followed
 from metal.data.text import plural
 from metal.errors import Undefined
 from metal.stats.patterns import Codes, Numbers
@@ -34,7 +35,7 @@ def severity_rows(scored: ScoredOutputs, people: Sequence[str]) -> Iterator[dict
     if not scored.criterion.scale.levels:
         return
     answers = scored.scores(people)
-    for place, language in enumerate(scored.languages):
+    for place, language in enumerate(followed(scored.languages, "languages")):
         rows = np.flatnonzero((scored.language == place) & (scored.condition == ""))
         given = ~np.isnan(answers[rows])
         shared = given & (given.sum(axis=1, keepdims=True) > 1)
