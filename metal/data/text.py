@@ -48,6 +48,11 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
     return f"{line[: length - 1 - end]}…{line[-end:]}"
 
 
+def recorded(text: object) -> str:
+    """A name from a file; a dash where nothing is on record."""
+    return name(text) or UNDEFINED
+
+
 def capital(words: object) -> str:
     """Words as a sentence or a cell begins; the rest as it is."""
     text = printable_sentence(str(words))

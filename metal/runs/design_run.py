@@ -11,7 +11,7 @@ from typing import Any
 from metal.building.store import ANSWERS, FOLDER
 from metal.data.files import read_jsonl
 from metal.data.languages import language_name
-from metal.data.text import count, dollars, figure, known, plural, rounded, share, slugs
+from metal.data.text import count, dollars, figure, known, plural, recorded, rounded, share, slugs
 from metal.errors import DataError
 from metal.planning.study import ALL, COLUMNS
 from metal.runs.columns import Column, Tables, with_the_rest
@@ -50,7 +50,7 @@ SHOWN = {
         Column("tasks", "tasks", rounded),
         Column("test_questions", "of them test questions", rounded),
         *PRICED,
-        Column("for", "because of", below=lambda row: row["undefined"] if known(row["tasks"]) else ""),
+        Column("for", "because of", recorded, below=lambda row: row["undefined"] if known(row["tasks"]) else ""),
     ),
 }
 DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()}

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metal.data.text import capital, count, coverage, estimate, p_value, percent, percent_change, share, signed
+from metal.data.text import (
+    capital,
+    count,
+    coverage,
+    estimate,
+    p_value,
+    percent,
+    percent_change,
+    recorded,
+    share,
+    signed,
+)
 from metal.errors import DataError
 from metal.gating.drift import (
     BETTER,
@@ -54,8 +65,8 @@ DESCRIBED: Tables = {
         (
             JUDGE,
             Column("part", "part"),
-            Column("before", "before"),
-            Column("after", "now"),
+            Column("before", "before", recorded),
+            Column("after", "now", recorded),
             Column("says", "says", capital),
         ),
         SIGNATURE,

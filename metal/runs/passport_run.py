@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from metal.data.text import capital, count, figure, name, percent, signed
+from metal.data.text import capital, count, figure, name, percent, recorded, signed
 from metal.runs.audit_run import FURTHER, HEAD, JUDGE, AuditRun
 from metal.runs.columns import Column, Tables, unshown
 from metal.runs.passport import ALONE, FIGURES, FILE, issue, read_passport
@@ -34,9 +34,9 @@ DESCRIBED: Tables = {
     ),
     "judges": (
         JUDGE,
-        Column("model", "model", below=lambda row: name(row["versions"])),
-        Column("prompt", "prompt", below=lambda row: name(row["prompt_hash"])),
-        Column("parameters", "parameters"),
+        Column("model", "model", recorded, below=lambda row: name(row["versions"])),
+        Column("prompt", "prompt", recorded, below=lambda row: name(row["prompt_hash"])),
+        Column("parameters", "parameters", recorded),
         *unshown("versions", "prompt_hash"),
     ),
     "not_tested": (JUDGE, Column("what", "not tested")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metal.data.text import capital, count, dollars, figure, percent, score
+from metal.data.text import capital, count, dollars, figure, percent, recorded, score
 from metal.runs.audit_run import HEAD, JUDGE, Share
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
@@ -22,10 +22,10 @@ DESCRIBED: Tables = {
             Column("agreement", "without threshold", percent),
             Column("threshold", "threshold", score),
             Column("to_people", "to people", percent),
-            Column("by", "who answers"),
+            Column("by", "who answers", recorded),
             Column("cost", "per 1,000", dollars),
             Column("cost_people", "people alone", dollars),
-            Column("confidence", "confidence from"),
+            Column("confidence", "confidence from", recorded),
             Column("decided", "independent", count),
         ),
         SELECTION,
@@ -43,7 +43,7 @@ DESCRIBED: Tables = {
             Column("auroc", "AUROC", figure, direction="higher"),
             Column("ece_mapped", "ECE, mapped", figure),
             Column("brier_mapped", "Brier, mapped", figure),
-            Column("confidence", "confidence from"),
+            Column("confidence", "confidence from", recorded),
             Column("items", "outputs", count, below=lambda row: f"{count(row['sources'])} sources"),
         ),
         CALIBRATION,

@@ -168,7 +168,7 @@ class Heat:
     """Figures of a run at a glance: who in rows, where in columns, darker where the figure is higher.
 
     who: the column that names the rows; figure: the one that is shown, in words, with its form and shade (0 to 9).
-    head: of a row. order: of the rows. blank: what a blank means. most: rows.
+    head: of a row. order: of the rows. blank: why there is no figure. most: rows.
     """
 
     run: RankingRun
@@ -229,7 +229,7 @@ class Heat:
         undefined = ({**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in without)
         notes = [*reasons(self.run, source, undefined, self.who)]
         if any((who, head) not in values for who in names for head in columns):
-            notes.append(self.blank)
+            notes.append(f"{UNDEFINED}: {self.blank}")
         if len(columns) > MOST_COLUMNS or len(names) > self.most:
             notes.append(
                 f"Cut to {len(body)} of {len(names)} {self.who}s and {len(heads)} of {len(columns)} columns; the CSV "
@@ -239,7 +239,7 @@ class Heat:
 
     def _cell(self, row: Row | None) -> Cell | str:
         if row is None:
-            return ""
+            return UNDEFINED
         value = row[self.figure]
         return Cell(self.form(value), mark=f"q{self.shade(value)}" if known(value) else "none")
 

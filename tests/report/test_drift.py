@@ -20,7 +20,7 @@ from metal.errors import DataError, UnknownName, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
 from metal.show.drift.answer import headline
-from metal.show.drift.page import answer
+from metal.show.drift.page import answer, sections
 from tests.report.checks import Visiting, check_saved
 
 LANGUAGES = ("en", "hi", "ta")
@@ -70,6 +70,8 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15
     assert row["flips"] == pytest.approx(-row["difference"])  # who is right no more says something else
     assert "floor: the judge was asked once before" in row["undefined"]
+    identity = sections(result)[-1].tables[0]
+    assert {tuple(cell.text for cell in part[2:]) for part in identity.rows} == {("–", "–", "Not on record")}
     html = check_saved(visit, result, tmp_path / "run", "overview", "figures", "identity", "methods")
     assert "is worse than before in Hindi on overall: agreement with people" in html
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
 from metal.boards.history import ANONYMOUS, JOINED, Entry
-from metal.data.text import figure, name, plural
+from metal.data.text import UNDEFINED, figure, name, plural
 from metal.runs.board_run import BoardRun
 from metal.show.board import generators, raters
 from metal.show.board.words import people_counted, undefined_table
@@ -93,7 +93,7 @@ def history_table(run: BoardRun) -> TableView:
                 name(entry.at.replace("T", " ").replace("+00:00", " UTC")),
                 Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
                 name(entry.name) if entry.name else f"data {name(entry.digest)}",
-                "" if entry.what == "data" else name(entry.by or ANONYMOUS),
+                UNDEFINED if entry.what == "data" else name(entry.by or ANONYMOUS),
                 _remarks(entry.about),
             )
         )
@@ -124,7 +124,7 @@ def _remarks(about: Mapping[str, Any] | None) -> str:
         for key, value in (about or {}).items()
         if isinstance(value, str | int | float) and value != ""
     ]
-    return ", ".join(plain)
+    return ", ".join(plain) or UNDEFINED
 
 
 def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:

@@ -298,6 +298,6 @@ def _heat(run: BoardRun) -> Heat:
         shade=lambda r: sum(r >= edge for edge in EDGES),
         head=lambda rater: Cell(name(rater), run.kind(rater)),
         order=list(run.rows("raters", criterion=run.main, language=run.language)["rater"]),
-        blank="A blank: the rater scored nothing there that people rated.",
+        blank="the rater scored nothing there that people rated.",
         most=MOST_RATERS,
     )

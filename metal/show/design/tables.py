@@ -116,7 +116,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
             f"{row['scale']}, {row['aggregation']}",
             row["labelling"],
             figure(row["mean"]),
-            interval(row["low"], row["high"]),
+            interval(row["low"], row["high"]) or UNDEFINED,
         )
         for row in rows
         if row["population"] in populations[:MOST_POPULATIONS]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import count, estimate, known, name, percent_change, slug, within
+from metal.data.text import capital, count, estimate, known, name, percent_change, slug, within
 from metal.gating.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
@@ -65,13 +65,19 @@ def sections(run: DiffRun) -> list[Section]:
     """Changes drawn, every figure, what the judge is."""
     rows, signature = run.records("drift"), run.records("signature")
     figures = TableView.of_figures(run, "drift", "All figures", rows, heads=3, most=MOST_ROWS)
-    identity = TableView.of_figures(run, "signature", "What the judge is", signature, heads=2, most=MOST_ROWS)
+    same: dict[str, Any] = {"cells": {"says": _same}, "heads": 2, "most": MOST_ROWS}
+    identity = TableView.of_figures(run, "signature", "What the judge is", signature, **same)
     drawn = change_charts(run)
     return [
         *([Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn))] if drawn else []),
         Section("figures", "All figures, before and now", tables=(figures,)),
         Section("identity", "Model, prompt, schema and parameters", tables=(identity,)),
     ]
+
+
+def _same(row: Row) -> str:
+    """What is said of a part of the judge; two that nobody recorded are not the same."""
+    return capital(row["says"]) if row["before"] or row["after"] else "Not on record"
 
 
 def screen(run: DiffRun, by: Sequence[str] = ()) -> Screen:

@@ -103,7 +103,7 @@ def _heat(run: LeaderboardRun) -> Heat:
         shade=lambda score: max(1, min(9, int(score * 10))),
         head=name,
         order=run.order,
-        blank="A blank: people rated nothing of it there.",
+        blank="people rated nothing of it there.",
         most=MOST_GENERATORS,
     )
 
