@@ -14,7 +14,7 @@ import pandas as pd
 from metal.building.describe import quality_of
 from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Others, Probe
 from metal.data.dataset import Dataset, assemble
-from metal.data.languages import language_name
+from metal.data.languages import language_name, language_order
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Criterion, Output
@@ -212,7 +212,8 @@ def _warnings(
             f"with `aspects`, e.g. `aspects={{{unknown[0]!r}: 'language'}}` (one of {', '.join(ASPECTS)})"
         )
     counts = Counter(output.language for output in originals)
-    if few := [f"{language_name(code)} {count}" for code, count in counts.items() if count < per_language]:
+    in_order = sorted(counts, key=language_order)
+    if few := [f"{language_name(code)} {counts[code]}" for code in in_order if counts[code] < per_language]:
         yield f"fewer than {per_language} outputs with a text: {listed(few)}"
     none = made[made["made"] == 0]
     if len(none):
