@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.api.read import Ratings
+    from metal.data.dataset import Dataset
 
 
 @dataclass(frozen=True, repr=False)
 class Anchors:
-    """What was drawn. needed: a row for each language and criterion, the contents that it takes; table: a row for each
-    group by score that contents were drawn from. file: where the sources are kept.
+    """What was drawn of a dataset. needed: a row for each language and criterion, the contents that it takes; table:
+    a row for each group by score that contents were drawn from. file: where the sources are kept.
     """
 
+    dataset: Dataset
     needed: pd.DataFrame
     table: pd.DataFrame
     file: Path
@@ -104,4 +106,4 @@ def design_anchors(
     warnings = (
         [f"{number:,} contents are needed, and {len(shared):,} are in every language: all are drawn"] if few else []
     )
-    return Anchors(needed, pd.DataFrame(groups), folder / FOLDER / FILE, tuple(warnings))
+    return Anchors(dataset, needed, pd.DataFrame(groups), folder / FOLDER / FILE, tuple(warnings))

@@ -39,9 +39,10 @@ class Sampled:
     def warnings(self) -> tuple[str, ...]:
         """Which languages have too few passages for a verdict on a judge, with one output of each."""
         from metal.auditing.standing import MIN_ITEMS
+        from metal.data.languages import language_name
 
         drawn = Counter(source.language for source in self.dataset.sources.values())
-        few = [f"{language} {count}" for language, count in drawn.items() if count < MIN_ITEMS]
+        few = [f"{language_name(code)} {count}" for code, count in drawn.items() if count < MIN_ITEMS]
         return (f"verdicts need {MIN_ITEMS} items; passages drawn: {listed(few)}",) if few else ()
 
     @property

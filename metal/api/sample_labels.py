@@ -58,6 +58,7 @@ def sample_labels(
     from metal.building.store import DRAWN as FILE
     from metal.building.store import FOLDER, note_drawn, read_drawn
     from metal.data.dataset import dataset_to_change
+    from metal.data.languages import language_name
     from metal.planning.drawing import DRAWN, draw
 
     folder = Path(data)
@@ -74,7 +75,7 @@ def sample_labels(
         note_drawn(folder, [*others, *records], "labels", force=force)
     columns = [name for name in DRAWN if judge or not name.startswith("judge")]
     all_drawn = {code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked}
-    few = [f"{code} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels]
+    few = [f"{language_name(code)} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels]
     warnings = [f"{without:,} sources that {judge} did not rate cannot be drawn"] if without else []
     warnings += [f"fewer than {labels:,} sources, so that all are drawn: {first_few(few)}"] if few else []
     return DrawnSources(pd.DataFrame(rows, columns=columns), folder / FOLDER / FILE, tuple(warnings))

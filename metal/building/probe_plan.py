@@ -23,7 +23,7 @@ from metal.errors import UsageError, check_known
 
 EXTRA = "probes"  # the table of dataset.toml that says what was changed, and what must come of it
 FOREIGN = 10  # texts in other languages that a probe may use, of each output
-MADE = ("language", "condition", "kind", "made", "skipped", "why")
+MADE = ("language", "condition", "kind", "what", "made", "skipped", "why")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _changed(
 ) -> tuple[list[Output], pd.DataFrame]:
     """The changed outputs of each original, in the order of the probes, and how many there are."""
     changed: list[Output] = []
-    counts: dict[tuple[str, str, str], Counter[str]] = {}
+    counts: dict[tuple[str, str, str, str], Counter[str]] = {}
     beside = followed(_beside(dataset, originals), progress, len(originals))
     for output, (others, foreign) in zip(originals, beside, strict=True):
         for probe in probes:
@@ -127,7 +127,7 @@ def _changed(
                 rng = np.random.default_rng([seed, *(zlib.crc32(text.encode()) for text in (output.output, condition))])
                 source = dataset.sources[output.source].text
                 material = Material(output.text, output.language, source, others, foreign, rng)
-                tally = counts.setdefault((output.language, condition, probe.kind), Counter())
+                tally = counts.setdefault((output.language, condition, probe.kind, probe.title(dose)), Counter())
                 try:
                     text = probe.change(material, dose)
                     if text == output.text:
@@ -141,9 +141,9 @@ def _changed(
                     replace(output, output=name, text=text, tokens=None, of=output.output, condition=condition)
                 )
     rows = []
-    for (language, condition, kind), tally in counts.items():
+    for case, tally in counts.items():
         why = first_few([f"{reason} ({count})" for reason, count in tally.most_common() if reason], 3)
-        rows.append((language, condition, kind, tally[""], tally.total() - tally[""], why))
+        rows.append((*case, tally[""], tally.total() - tally[""], why))
     return changed, pd.DataFrame(rows, columns=list(MADE))
 
 
@@ -195,8 +195,7 @@ def _declared(
         }
         for condition, dose in probe.conditions.items():
             if condition in occurring:
-                what = f"{probe.what} ({dose:.0%})" if probe.doses else probe.what
-                about = {"condition": condition, "probe": probe.name, "kind": probe.kind, "what": what}
+                about = {"condition": condition, "probe": probe.name, "kind": probe.kind, "what": probe.title(dose)}
                 doses = {"dose": dose, "share": dose / max(probe.doses)} if probe.doses else {}
                 declared.append({**about, **doses, **{key: names for key, names in expected.items() if names}})
     return declared
@@ -217,7 +216,5 @@ def _warnings(
         yield f"fewer than {per_language} outputs with a text: {listed(few)}"
     none = made[made["made"] == 0]
     if len(none):
-        places = [
-            f"{row['condition']} in {language_name(row['language'])}: {row['why']}" for row in none.to_dict("records")
-        ]
+        places = [f"{row['what']} in {language_name(row['language'])}: {row['why']}" for row in none.to_dict("records")]
         yield f"{plural(len(none), 'probe')} made nothing: {first_few(places, 4)}"

@@ -13,11 +13,11 @@ import click
 
 import metal
 from metal.cli.flags import command_named, in_flags
-from metal.cli.printing import print_json, show_table, warn_at_once
+from metal.cli.printing import print_json, show_parts, warn_at_once
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
-from metal.data.text import UNDEFINED, name, plural, without_isolates
+from metal.data.text import name, plural, without_isolates
 from metal.errors import MetalError, UsageError
 from metal.show.terminal import console
 from metal.show.terminal.console import PERCENT, WIDTH
@@ -104,8 +104,7 @@ def show_run(
     if as_markdown:
         click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)
         return
-    for part in screen(run, by, verbose=verbose):
-        console.show(part)
+    show_parts(screen(run, by, verbose=verbose))
     console.say(f"Report: {out / 'report.html'}", wrap=False)
     if verbose:
         console.say(f"Written to {out}: {files}", wrap=False)
@@ -281,22 +280,15 @@ design.add_command(
     """,
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    from metal.show.dataset.planned import contents
+
     with console.progress("planning"):
         made = metal.design_anchors(data, *ratings, **options)
     warn_at_once(made.warnings)
     if as_json:
         print_json({"needed": made.needed, "drawn": made.table})
         return
-    if len(made.needed):
-        columns = ["language", "criterion", "sd", "contents", "rated", "there"]
-        show_table(
-            "Contents that make people comparable",
-            made.needed[columns].round(2).astype(object).fillna(UNDEFINED),
-            keep=2,
-        )
-    for why in made.needed.loc[made.needed["undefined"] != "", "undefined"].unique():
-        console.say(why)
-    show_table("Contents drawn, by their mean score", made.table.round(2).astype(object).fillna(UNDEFINED))
+    show_parts(contents(made.dataset, made.needed, made.table))
     console.say(f"Kept in {made.file}", wrap=False)
     console.say(f"Next: metal annotate export {shlex.quote(str(data))} --to html --drawn", wrap=False)
 

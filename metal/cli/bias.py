@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import click
 import metal
 from metal.cli.analyses import analysis
 from metal.cli.flags import in_flags
-from metal.cli.printing import print_json
+from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, CommandGroup, verb
-from metal.data.text import UNDEFINED, count, dollars
 from metal.show.terminal import console
 from metal.show.terminal.console import PERCENT
 
@@ -43,31 +41,20 @@ bias.add_command(
     """,
 )
 def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    from metal.show.dataset.planned import conditions
+
     with console.progress("planning"):
         made = metal.bias_plan(data, *ratings, **options)
-    rows = made.table.to_dict("records")
     if as_json:
         print_json({"written": made.written, "conditions": made.table})
         return
-    shown = [
-        [
-            row["condition"],
-            row["language"],
-            row["state"],
-            count(row["outputs"]),
-            UNDEFINED if isnan(row["calls"]) else count(row["calls"]),
-            UNDEFINED if isnan(row["dollars"]) else dollars(row["dollars"]),
-        ]
-        for row in rows
-    ]
-    heads = ["condition", "language", "state", "outputs", "calls", "$"]
-    console.table("What a language-bias audit needs", heads, shown, widths=(29, 8, 8, 7, 5, 5))
+    show_parts(conditions(made.table))
     context = click.get_current_context()
     root = context.find_root().command
     assert isinstance(root, click.Group)
     for note in made.notes:
         console.say(in_flags(note, context.command, root))
-    for command in dict.fromkeys(row["command"] for row in rows if row["command"]):
+    for command in filter(None, made.table["command"].unique()):
         console.say(command, wrap=False)
     if made.written:
         console.say(f"{made.written}: {made.out}", wrap=False)

@@ -13,12 +13,11 @@ import click
 import metal
 from metal.api.sample import PICTURE
 from metal.cli.analyses import read_and_say, run_folder
-from metal.cli.printing import print_json, show_table, warn_at_once
+from metal.cli.printing import print_json, show_parts, warn_at_once
 from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.data.languages import language_name, language_order
-from metal.data.text import plural
 from metal.errors import UsageError
 from metal.show.terminal import console
 
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     """,
 )
 def passages(out: Path, **options: Any) -> None:
+    from metal.show.dataset import planned
+
     read = Counter[str]()
     with console.named_progress("sampling", "passages") as advance:
 
@@ -53,11 +54,7 @@ def passages(out: Path, **options: Any) -> None:
             advance(language, read[language], 0)
 
         sampled = metal.sample(out=out, **options, progress=follow)
-    table = sampled.table
-    tokens = [f"{low:,.0f}-{high:,.0f}" for low, high in zip(table.pop("low"), table.pop("high"), strict=True)]
-    table.insert(5, "its tokens", tokens)
-    passages = f"{sampled.dataset.card.name}: {len(sampled.dataset.sources):,} passages"
-    show_table(passages, table.rename(columns={"language": ""}))
+    show_parts(planned.passages(sampled.dataset, sampled.table))
     console.say(f"In {out}; the picture is {out / PICTURE}", wrap=False)
     console.warn(sampled.warnings)
     console.say(f"Next: metal generate {out} --model openai:gpt-4o", wrap=False)
@@ -73,16 +70,15 @@ def passages(out: Path, **options: Any) -> None:
     """,
 )
 def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    from metal.show.dataset import planned
+
     with console.progress("drawing"):
         drawn = metal.sample_labels(data, *ratings, **options)
     warn_at_once(drawn.warnings)
     if as_json:
         print_json(drawn.table)
         return
-    table = drawn.table.rename(columns={"language": ""}).round(3)
-    total, most = drawn.table["drawn"].sum(), drawn.table["sources"].sum()
-    console.say(f"{total:,} of {plural(int(most), 'source')} are drawn for people to rate.", bold=True)
-    show_table("Sources drawn", table)
+    show_parts(planned.sources(drawn.table))
     where = shlex.quote(str(data))
     console.say(f"Kept in {drawn.file}; metal correct uses it", wrap=False)
     console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)
@@ -227,8 +223,7 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as
         console.say(f"{dataset.identity}: {counted}", bold=True)
         console.say(f"Next: metal {'annotate export' if dataset.outputs else 'generate'} {data} --help", wrap=False)
         return
-    for part in checked(dataset, result.tables, result.remarks, verbose=verbose, labels=labels):
-        console.show(part)
+    show_parts(checked(dataset, result.tables, result.remarks, verbose=verbose, labels=labels))
 
 
 @verb(
@@ -255,8 +250,7 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     if as_json:
         print_json(result.to_dict())
         return
-    for part in description(result.dataset, result.tables, result.settings["encoding"]):
-        console.show(part)
+    show_parts(description(result.dataset, result.tables, result.settings["encoding"]))
     for line in result.reversals:
         console.say(line)
     console.say(f"Written to {out}: tables/ (CSV, JSON, Parquet), charts/, run.toml", wrap=False)
@@ -279,8 +273,7 @@ def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool,
     if as_json:
         print_json(table)
         return
-    for part in compared(table, comparison.criteria, verbose=verbose):
-        console.show(part)
+    show_parts(compared(table, comparison.criteria, verbose=verbose))
 
 
 @verb(

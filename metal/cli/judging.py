@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
+from metal.cli.printing import show_parts
 from metal.cli.verb import VERBOSE, Verb, verb
 from metal.data.text import duration
 from metal.errors import NothingToDo
@@ -190,8 +191,7 @@ def generate(ask: bool | None, verbose: bool, **options: Any) -> None:
         asking_text.show_estimates(outcome.estimates, outcome.what, first_prompt=True)
         return
     if run.texts:
-        for part in screen(run.texts, verbose=verbose):
-            console.show(part)
+        show_parts(screen(run.texts, verbose=verbose))
     if job.plan.models:
         asking_text.show_calls(outcome.statistics, job.plan)
     for name, statistics in outcome.statistics.items():

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import metal
-from metal.cli.printing import print_json
+from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, FORCE, VERBOSE, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
@@ -47,8 +47,7 @@ def passport(
     if as_json:
         print_json(made.content)
         return
-    for part in screen(made, verbose=verbose):
-        console.show(part)
+    show_parts(screen(made, verbose=verbose))
     console.say(f"Passport: {out / FILE}", wrap=False)
     click.echo(f"SHA-256: {made.content['sha256']}")
     console.say(f"Report: {out / 'report.html'}", wrap=False)

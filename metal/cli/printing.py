@@ -1,4 +1,4 @@
-"""What several verbs print: JSON, warnings, tables as they are."""
+"""What several verbs print: JSON, warnings, the parts of a screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from metal.show.view import Screen
 
 
 def print_json(value: object) -> None:
@@ -27,10 +27,7 @@ def warn_at_once(warnings: Iterable[str]) -> None:
         click.echo(console.clean(f"warning: {line}"), err=True)
 
 
-def show_table(title: str, table: pd.DataFrame, *, keep: int = 1) -> None:
-    """A table as it is, numbers with thousands separators."""
-    rows = [
-        [f"{value:,}" if isinstance(value, int) else str(value) for value in row]
-        for row in table.astype(object).itertuples(index=False)
-    ]
-    console.table(title, [str(name) for name in table.columns], rows, keep=keep)
+def show_parts(screen: Screen) -> None:
+    """Tables and paragraphs, in their order."""
+    for part in screen:
+        console.show(part)

@@ -9,9 +9,8 @@ from typing import Any
 import metal
 from metal.cli.analyses import analysis, read_and_say
 from metal.cli.judging import ASK, callbacks, finish
+from metal.cli.printing import show_parts
 from metal.cli.verb import DATASET, CommandGroup, verb
-from metal.data.languages import language_name, language_order
-from metal.data.text import count, plural
 from metal.show.terminal import console
 from metal.show.terminal.console import PERCENT
 
@@ -28,16 +27,12 @@ probe = CommandGroup("probe", short_help="Say what judges are blind to, without 
     """,
 )
 def plan(data: Path, **options: Any) -> None:
+    from metal.show.dataset.planned import changes
+
     given = read_and_say(data)
     with console.progress("planning", "outputs") as advance:
         planned = metal.probe_plan(given, **options, progress=advance)
-    outputs, criteria = len(planned.dataset.outputs), plural(len(planned.dataset.asked), "criterion", "criteria")
-    calls = f"{planned.calls:,} calls for a judge with one prompt"
-    console.say(f"{outputs:,} outputs, changed and as they were, on {criteria}: {calls}.", bold=True)
-    table = planned.made.pivot_table(index=["kind", "condition"], columns="language", values="made", sort=False)
-    table = table[sorted(table, key=lambda code: language_order(str(code)))]
-    rows = [[condition, kind, *map(count, made)] for (kind, condition), *made in table.itertuples()]
-    console.table("Changed outputs", ["changed", "kind", *map(language_name, table)], rows, keep=2)
+    show_parts(changes(planned.dataset, planned.made, planned.calls))
     for warning in planned.warnings:
         console.say(f"warning: {warning}")
     console.say(f"In {planned.folder}", wrap=False)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import metal
-from metal.cli.printing import print_json
+from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, CommandGroup, verb
 from metal.show.terminal import console
 
@@ -32,6 +32,7 @@ ONE_DOES_NOT_HOLD = 1
 )
 def score(data: Path, as_json: bool, **options: Any) -> None:
     from metal.running.scoring import Interrupted
+    from metal.show.dataset.planned import scores
 
     try:
         with console.named_progress("scoring", "outputs") as advance:
@@ -45,17 +46,7 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
         printed |= {"warnings": [run.lacking] if run.lacking else [], "metrics": records}
         print_json(printed)
         return
-    rows = [
-        [
-            record["metric"],
-            f"{record['scored']:,}",
-            f"{sum(record['without'].values()):,}",
-            "-" if record["mean"] is None else f"{record['mean']:.4g}",
-            "-" if record["seconds"] is None else f"{record['seconds']:.1f}",
-        ]
-        for record in records
-    ]
-    console.table(f"Scores of {run.dataset.card.name}", ["metric", "scored", "without", "mean", "seconds"], rows)
+    show_parts(scores(run.dataset, records))
     for record in records:
         if record["negated"]:
             console.say(f"{record['metric']}: lower is better; its scores are kept negated")

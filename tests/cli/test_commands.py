@@ -420,7 +420,7 @@ def test_a_few_texts_of_ones_own_become_a_dataset(metal: Metal) -> None:
     lines = (f'{{"id": "{row}", "text": "{row} {text}"}}\n' for row in range(3))
     (metal.cwd / "few.jsonl").write_text("".join(lines))
     done = metal("init", "--yes", typed="dataset\nfew.jsonl\nen\nopenai:gpt-4o\nfew\n", expect=2)
-    assert "verdicts need 30 items; passages drawn: en 3" in done.out + done.err
+    assert "verdicts need 30 items; passages drawn: English 3" in done.out + done.err
     assert "Stopped at: metal annotate export datasets/few --to html" in done.out  # the server copies its passage
 
 

@@ -41,7 +41,7 @@ def passages(tmp_path: Path) -> Path:
 def sampled(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled")
     done = metal("sample", "--source", reference / "passages", "-n", "20", "--out", "four", cwd=folder)
-    assert "four: 80 passages" in done.out
+    assert "four: 80 of " in done.out
     assert "Next: metal generate four" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     return folder / "four"
@@ -156,7 +156,7 @@ def test_the_number_of_bins_that_is_named_works(tmp_path: Path) -> None:
     bins = re.search(r"use --bins (\d+), ask", error)
     assert bins
     done = metal(*call, "--bins", bins[1], cwd=tmp_path)
-    assert "verdicts need 30 items; passages drawn: sw 20" in done.out
+    assert "verdicts need 30 items; passages drawn: Swahili 20" in done.out
     metal(*call, "--force", "--bins", str(int(bins[1]) + 1), cwd=tmp_path, expect=2)  # and it is the largest
 
 
@@ -165,7 +165,7 @@ def test_what_was_left_out_is_said(passages: Path, tmp_path: Path) -> None:
     with (passages / "sw.jsonl").open("a") as file:
         file.write('{"text": "mto"}\n{"text": null}\n' + json.dumps({"text": "mto 3 " * 12 + "\n"}) + "\n")
     done = metal("sample", "--source", "in", "-n", "5", "--out", "out", cwd=tmp_path)
-    assert "sw 43 1 2 30" in words(done.out)
+    assert "Swahili 43 1 2 30" in words(done.out)
 
 
 WRONG: list[tuple[Sequence[str], str]] = [

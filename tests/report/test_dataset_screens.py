@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ import metal
 from metal.auditing.check import lint
 from metal.building.describe import numbers
 from metal.data.dataset import load_dataset
+from metal.show.dataset import planned
 from metal.show.dataset.checked import FINDINGS, checked
 from metal.show.dataset.compared import compared
 from metal.show.dataset.contents import contents, description
@@ -130,3 +132,36 @@ def test_one_case_is_its_own_table_and_no_mean_no_answer() -> None:
     told = words(compared(none, CRITERIA, verbose=False))
     assert told[0] == "No source is shared by all 2 generators, so that no means can be compared."
     assert told[1].startswith("– why (2 figures)")
+
+
+def test_plans_and_scores_begin_with_how_many(tmp_path: Path) -> None:
+    demo = load_dataset(DATASETS / "demo")
+    made = metal.probe_plan(DATASETS / "demo", probes="name-swapped", per_language=5, out=tmp_path / "probes")
+    answer, table = planned.changes(made.dataset, made.made, made.calls)
+    assert words(iter([answer])) == [
+        "30 outputs, changed and as they were, on 4 criteria: 120 calls for a judge with one prompt."
+    ]  # Arabic and Hindi have no capitals
+    assert isinstance(table, TableView)
+    assert lines(table) == [["Swapped names", "certain", "0", "5", "0", "5"]]
+    lacking = pd.DataFrame(
+        [
+            ("the same contents", "hi", "there", 60, nan, nan),
+            ("asked again", "en", "missing", 60, 1920.0, 0.41),
+            ("prompt in the text's language", "hi", "cannot", 60, nan, nan),
+        ],
+        columns=["condition", "language", "state", "outputs", "calls", "dollars"],
+    )
+    answer, table = planned.conditions(lacking)
+    assert words(iter([answer]))[0].startswith("2 of the 3 conditions that a language-bias audit looks at are missing")
+    assert isinstance(table, TableView)
+    assert lines(table) == [
+        ["The same contents", "Hindi", "There", "60", "–", "–"],
+        ["Asked again", "English", "Missing", "60", "1,920", "$0.41"],
+        ["Prompt in the text's language", "Hindi", "Cannot be made", "60", "–", "–"],
+    ]
+    assert words(planned.conditions(lacking[:1])) == ["Every condition that a language-bias audit looks at is there."]
+    of_metric = {"metric": "m", "scored": 1238, "without": {"no reference": 2}, "mean": None, "seconds": None}
+    answer, table = planned.scores(demo, [of_metric])
+    assert words(iter([answer])) == ["1,238 scores of the outputs of demo by 1 metric; 2 scores could not be computed."]
+    assert isinstance(table, TableView)
+    assert lines(table) == [["m", "1,238", "2", "–", "–"]]

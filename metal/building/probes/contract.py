@@ -113,6 +113,10 @@ class Probe:
         words = self.name.replace("-", " ")
         return {f"{words} {dose:.0%}": dose for dose in self.doses} or {words: 1.0}
 
+    def title(self, dose: float) -> str:
+        """What the outputs of a condition are called: `what`, with the dose where there are doses."""
+        return f"{self.what} ({dose:.0%})" if self.doses else self.what
+
 
 def change_share(count: int, dose: float, what: str, least: int = 1) -> int:
     """How many of `count` parts to change, so that their share is within 2 points of the dose.
