@@ -101,6 +101,7 @@ def figure(value: Any, form: str = ".2f") -> str:
 
 signed = partial(figure, form="+.2f")  # a difference, with two digits and its sign
 share = partial(figure, form=".3f")  # a mean score, a width or a power, with three digits
+signed_share = partial(figure, form="+.3f")  # the difference of two of these
 spread = partial(figure, form=".4f")  # a standard deviation, with four digits
 score = partial(figure, form=".4g")  # a coefficient on any scale, with four significant digits
 percent = partial(figure, form=".0%")  # a share in whole percent

@@ -275,6 +275,7 @@ def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], Non
         else:
             loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)  # and SIGHUP stays harmless to the end
+        signal.set_wakeup_fd(-1)  # the loop closes the file first, and what arrives before it knows would complain
 
     return restore
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from metal.correcting.class_shares import CLASSES
 from metal.correcting.corrected import ALL, CORRECTED, DIFFERENCES
-from metal.data.text import count, estimate, figure, known, p_value, percent, share, signed
+from metal.data.text import count, estimate, figure, known, p_value, percent, share, signed_share
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Row, Tables, with_the_rest
 from metal.runs.run import NOTED, WARNS, Run, VerdictLine
@@ -32,7 +32,7 @@ DESCRIBED: Tables = {
             Column("rank", "rank", count, below=_ranks),
             Mean("people_only", "people only"),
             Mean("judge_only", "judge only"),
-            Column("bias", "judge less people", signed, interval=True),
+            Column("bias", "judge less people", signed_share, interval=True),
             Column("rho", "correlation", figure),
             Column("labels_saved", "a label is worth", figure, direction="higher"),
             Column("labelled", "labelled", count, below=lambda row: f"of {count(row['sources'])} sources"),
@@ -45,8 +45,8 @@ DESCRIBED: Tables = {
             JUDGE,
             Column("first", "first"),
             Column("second", "second"),
-            Column("difference", "corrected difference", signed, interval=True),
-            Column("people_only", "people only", signed),
+            Column("difference", "corrected difference", signed_share, interval=True),
+            Column("people_only", "people only", signed_share),
             Column("p_adjusted", "p, corrected", p_value),
             Column("labelled", "labelled", count),
         ),
@@ -84,7 +84,7 @@ class CorrectRun(Run):
             if not known(row["bias"]):
                 continue
             off = row["bias_low"] > 0 or row["bias_high"] < 0
-            bias = f"{estimate(row, 'bias', signed)} of the scale"
+            bias = f"{estimate(row, 'bias', signed_share)} of the scale"
             worth = f"; a label beside it is worth {figure(row['labels_saved'])}" if known(row["labels_saved"]) else ""
             line = f"its mean alone is {bias} from people's{'' if off else ', not shown to be off'}{worth}"
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, WARNS if off else NOTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metal.correcting.corrected import ALL_LABELLED, LEAST, LEAST_OTHERS
-from metal.data.text import estimate, figure, known, percent, plural, share, signed, within
+from metal.data.text import estimate, figure, known, percent, plural, share, signed_share, within
 from metal.runs.columns import Row
 from metal.runs.correct_run import CorrectRun
 from metal.show.parts import case_of, commonest_reason, judges_by_language
@@ -72,7 +72,7 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         words = (
             f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])} alone, with people "
-            f"{estimate(worst, 'corrected', share)}; it stands {signed(worst['bias'])} from them."
+            f"{estimate(worst, 'corrected', share)}; it stands {signed_share(worst['bias'])} from them."
         )
         yield Remark("Beware of the judge's mean", words)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.data.text import count, figure, known, percent, plural
+from metal.data.text import count, figure, known, percent, plural, within
 from metal.runs.jury_run import JuryRun
 from metal.show.parts import case_of
 from metal.show.view import Remark
@@ -15,6 +15,8 @@ def headline(run: JuryRun) -> str:
     rows = [row for row in run.records("jury") if known(row["gain"])]
     if not rows:
         return "Whether the jury is better than its best member cannot be said: no output that it and people rated."
+    if len(run.settings["judges"]) == 1:
+        return f"A jury of one is that judge, {within(run.settings['judges'][0])}: name two or more to compare."
     better = [row for row in rows if row["better"] == "yes"]
     cases = plural(len(rows), "case")
     if not better:

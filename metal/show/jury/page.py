@@ -10,7 +10,8 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "Points of agreement with people that the jury gains on the member that agrees most on other sources, 95% interval."
+    "Points of agreement with people that the jury gains on the member that agrees most on other sources, with the 95% "
+    "interval; then the share of outputs on which it agrees, and that of this member."
 )
 
 
@@ -18,8 +19,9 @@ def answer(run: JuryRun) -> TableView:
     """The jury beside its best member: criteria in rows, languages in columns."""
     rows = run.records("jury")
     places = ({**row, "place": run.where(row["criterion"], row["language"])} for row in rows)
-    notes = (EXPLAINED, *reasons(run, "jury", places, "place"))
-    title = "The jury beside its best member"
+    alone = len(run.settings["judges"]) == 1
+    notes = (*([] if alone else [EXPLAINED]), *reasons(run, "jury", places, "place"))
+    title = "Agreement with people" if alone else "The jury beside its best member"
     return across_languages(run, "jury", title, rows, {"criterion": ""}, _cell, name="gain", notes=notes)
 
 
@@ -35,5 +37,7 @@ def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
     if row["undefined"]:
         return Cell(UNDEFINED)
+    if row["members"] == 1:
+        return Cell(percent(row["agreement"]))
     below = f"{percent(row['agreement'])}, best {percent(row['best_agreement'])}"
     return Cell(estimate(row, "gain", percent_change), below, "strong" if row["better"] == "yes" else "")
