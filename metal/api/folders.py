@@ -12,6 +12,7 @@ from typing import Any
 
 from metal.api.options import Progress, StrPath, no_progress
 from metal.data.progress import followed
+from metal.data.text import first_few
 from metal.errors import MetalError, UsageError
 
 PLACES = (".", "datasets", "runs")
@@ -24,7 +25,7 @@ class Folder:
     """A dataset or a run. kind: `dataset`, or the command of the run. date: of the last change, as YYYY-MM-DD.
 
     languages: None where the folder does not say. raters: how many of each kind. answer: the headline of a run with a
-    page, how far a run of judges or metrics came, a dataset's title, or why the folder cannot be read.
+    page, what a run of judges or metrics rated, a dataset's title and counts, or why the folder cannot be read.
     """
 
     path: str
@@ -87,9 +88,11 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
         tables = [table for table in run.tables.values() if "language" in table and len(table)]
         languages = [language for language in tables[0]["language"].unique() if language] if tables else None
         return languages, dict(Counter(rater.kind for rater in run.raters.values())), headline(run)
-    raters = dict(Counter(rater.kind for rater in read_raters(path))) if (path / "raters.jsonl").is_file() else None
+    listed = read_raters(path) if (path / "raters.jsonl").is_file() else None
+    raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
     if kind == "dataset":
-        return about.get("languages"), raters, about.get("title", "")
+        sizes = [f"{number:,} {what}" for what, number in about.get("counts", {}).items() if what != "raters"]
+        return about.get("languages"), raters, "; ".join(filter(None, [about.get("title", ""), ", ".join(sizes)]))
     settings = about["settings"]
     data: Mapping[str, Any] = next(iter(about["datasets"]), {})
     card = Path(data.get("path", "")) / FILES[0]
@@ -98,4 +101,6 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"
         return languages, raters, f'{stopped}; go on with `metal.judge(resume="{path}")`'
-    return languages, raters, f"{state['ratings']:,} ratings" if "ratings" in state else ""
+    ratings = f"{state['ratings']:,} ratings" if "ratings" in state else "ratings"
+    by = first_few([rater.rater for rater in listed or () if rater.kind != "human"], 3)
+    return languages, raters, f"{ratings} of {data.get('name', 'a dataset')} by {by}" if by else ""

@@ -14,6 +14,7 @@ from metal.cli.board_views import crowd, references
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, CommandGroup, Verb, WithDefault, verb
 from metal.data.escaping import csv_text
+from metal.data.text import recorded
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -60,8 +61,16 @@ def history(data: Path, as_json: bool) -> None:
     if as_json:
         print_json(versions)
         return
+    from metal.show.board.page import WORDS
+
     rows = [
-        [str(row["version"]), row["what"], row["name"], row["by"] or "", row["at"][:16].replace("T", " ")]
+        [
+            str(row["version"]),
+            WORDS[row["what"]],
+            row["name"],
+            recorded(row["by"] or ""),
+            row["at"][:16].replace("T", " "),
+        ]
         for row in versions.to_dict("records")
     ]
     console.table(f"Versions of {data.resolve().name}", ["version", "what", "name", "by", "when (UTC)"], rows, keep=3)

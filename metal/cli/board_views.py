@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import metal
 from metal.cli.printing import print_json, warn_at_once
-from metal.cli.verb import AS_JSON, verb
-from metal.data.text import figure, plural, with_minus
+from metal.cli.verb import AS_JSON, VERBOSE, verb
+from metal.data.text import plural, signed_share, with_minus
 from metal.runs.board_run import REFERENCES
 from metal.runs.run import spoken
 from metal.show.board.raters import against_people
@@ -18,6 +18,8 @@ from metal.show.terminal import console
 from metal.show.view import TableView
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from metal.boards.crowd import Crowd
     from metal.boards.references import ReferenceCurve
 
@@ -27,6 +29,7 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
 
 @verb(
     metal.billboard_crowd,
+    VERBOSE,
     AS_JSON,
     short_help="Judge or crowd? Both against the experts.",
     examples="""
@@ -34,7 +37,7 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
         metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
     """,
 )
-def crowd(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+def crowd(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any) -> None:
     with console.progress("comparing", "cells") as advance:
         result = metal.billboard_crowd(data, *ratings, progress=advance, **options)
     warn_at_once(result.warnings)
@@ -42,28 +45,43 @@ def crowd(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) 
         about = {"signature": result.signature, "people": result.people, "notes": result.notes}
         print_json(about | {name: table.drop(columns="signature") for name, table in result.tables.items()})
         return
-    _print_crowd(result, options["examples"])
+    _print_crowd(result, options["examples"], verbose)
     if options["figures"]:
         console.say(f"{plural(result.pictures, 'picture')} in {options['figures']}", wrap=False)
     if options["out"]:
         console.say(f"Tables in {options['out']}", wrap=False)
 
 
-def _print_crowd(result: Crowd, examples: int) -> None:
+def _print_crowd(result: Crowd, examples: int, verbose: bool) -> None:
     answers = result.tables["crowd_answers"]
     sentences = dict(zip(zip(answers["language"], answers["criterion"], strict=True), answers["sentence"], strict=True))
-    by_cell: Any = result.tables["crowd_raters"].groupby(["language", "criterion"], sort=False)
-    for (language, criterion), rows in by_cell:
-        title = f"Against {result.reference}: {result.titles[criterion]}, {spoken(str(language))}"
-        console.show(against_people(title, rows.to_dict("records")))
-        console.say(with_minus(sentences[(language, criterion)]))
+    by_place = _by_place(result.tables["crowd_raters"], result.main)
+    for number, ((language, criterion), rows) in enumerate(by_place[: None if verbose else 1]):
+        console.say(with_minus(sentences[language, criterion]), bold=not number)
+        title = f"Against {result.reference}: {result.titles[criterion]}, {spoken(language)}"
+        records: list[dict[Any, Any]] = rows.to_dict("records")
+        console.show(against_people(title, records))
     _print_overview(result)
     if examples:
         _print_examples(result)
     console.console().print()
     console.say("Intervals: 95% bootstrap over sources; tau: Kendall's tau-b.", dim=True)
-    console.warn(result.notes)
-    console.say(f"Signature: {result.signature}", dim=True, wrap=False)
+    _print_end(result, len(by_place), verbose)
+
+
+def _by_place(table: pd.DataFrame, main: str) -> list[tuple[tuple[str, str], pd.DataFrame]]:
+    """The rows of each language and criterion, those of the main criterion first."""
+    groups: Any = table.groupby(["language", "criterion"], sort=False)
+    return sorted(groups, key=lambda entry: entry[0][1] != main)
+
+
+def _print_end(result: Crowd | ReferenceCurve, places: int, verbose: bool) -> None:
+    """What else there is, problems of the data, the signature."""
+    if places > 1 and not verbose:
+        console.say(f"With -v also: {plural(places - 1, 'more case')} (a criterion in a language).", dim=True)
+    console.warn(result.notes, more="" if verbose else "-v")
+    if verbose:
+        console.say(f"Signature: {result.signature}", dim=True, wrap=False)
 
 
 def _print_overview(result: Crowd) -> None:
@@ -112,6 +130,7 @@ def _excerpt(text: str, length: int = EXCERPT) -> str:
 
 @verb(
     metal.billboard_references,
+    VERBOSE,
     AS_JSON,
     short_help="Agreement with people by the number of references.",
     examples="""
@@ -119,7 +138,7 @@ def _excerpt(text: str, length: int = EXCERPT) -> str:
         metal billboard references boards/cnndm -m rouge-l --beside wmt20-comet-qe-da --figures figures
     """,
 )
-def references(data: Path, as_json: bool, **options: Any) -> None:
+def references(data: Path, verbose: bool, as_json: bool, **options: Any) -> None:
     start = time.monotonic()
     with console.progress("scoring", "texts") as advance:
         curve = metal.billboard_references(data, progress=advance, **options)
@@ -129,31 +148,31 @@ def references(data: Path, as_json: bool, **options: Any) -> None:
         about = {"signature": curve.signature, "seconds": round(seconds, 1), "notes": curve.notes}
         print_json(about | {"references": curve.table.drop(columns="signature")})
         return
-    _print_references(curve)
-    console.say(f"{seconds:.1f} seconds")
+    _print_references(curve, verbose)
     if options["figures"]:
         console.say(f"{plural(curve.pictures, 'picture')} in {options['figures']}", wrap=False)
     if options["out"]:
         console.say(f"Figures: {options['out']}", wrap=False)
-    console.say(f"Signature: {curve.signature}", dim=True, wrap=False)
 
 
-def _print_references(curve: ReferenceCurve) -> None:
+def _print_references(curve: ReferenceCurve, verbose: bool) -> None:
     from metal.show.charts.lines import metrics_of_cell
 
-    for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
-        title = f"{curve.titles[str(criterion)]}, {spoken(str(language))}: agreement with {curve.reference}"
-        records: list[dict[Any, Any]] = rows.to_dict("records")
-        console.show(TableView.of_figures(None, "references", title, records, described=REFERENCES, heads=2))
+    by_place = _by_place(curve.table, curve.main)
+    for number, ((language, criterion), rows) in enumerate(by_place[: None if verbose else 1]):
         parts = list(metrics_of_cell(rows))
         for name, _, steps in parts:
             if len(steps) > 1:
-                console.say(_sentence(name, steps, [(other, level) for other, level, none in parts if not none]))
-        for reason in dict.fromkeys(f"{row['metric']}: {row['undefined']}" for row in records if row["undefined"]):
-            console.say(reason, dim=True)
+                levels = [(other, level) for other, level, none in parts if not none]
+                console.say(_sentence(name, steps, levels), bold=not number)
+        title = f"{curve.titles[criterion]}, {spoken(language)}: agreement with {curve.reference}"
+        records: list[dict[Any, Any]] = rows.to_dict("records")
+        reasons = dict.fromkeys(f"{row['metric']}: {row['undefined']}" for row in records if row["undefined"])
+        options: dict[str, Any] = {"described": REFERENCES, "heads": 2, "notes": reasons}
+        console.show(TableView.of_figures(None, "references", title, records, **options))
     console.console().print()
     console.say("r: Pearson, mean over draws of references; sd: standard deviation over these.", dim=True)
-    console.warn(curve.notes)
+    _print_end(curve, len(by_place), verbose)
 
 
 def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, float]]) -> str:
@@ -162,7 +181,8 @@ def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, fl
     if isnan(first["pearson"]) or isnan(last["pearson"]):
         return f"{name}: undefined at an end of the curve"
     change = last["pearson"] - first["pearson"]
-    text = f"{name}: {figure(change, '+.3f')} from {first['references']} to {last['references']} references"
+    references = f"from {first['references']} to {last['references']} references"
+    text = f"{name}: r with people {signed_share(change)} {references}"
     for other, level in levels:
         below = [row["references"] for row in steps if not row["pearson"] > level]
         if len(below) == len(steps):

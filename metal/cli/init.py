@@ -42,11 +42,13 @@ def _judge() -> list[Words]:
 
 def _dataset() -> list[Words]:
     source = _ask("Passages: xlsum, a folder or file, or hf:NAME", default="xlsum")
-    languages = _ask("Languages, by code or name, with commas", default="en,sw")
+    own = Path(source).exists()
+    languages = _ask("Languages, by code or name, with commas", default="all" if own else "en,sw")
     model = _ask("Model that writes the summaries", default="openai:gpt-4o-mini")
     data = str(Path("datasets") / _ask("Name of the dataset", default="mine"))
-    sample = ["sample", "--source", source, "--languages", languages, "--out", data]
-    if Path(source).exists():  # somebody's own texts are as many as they are; `sample` warns of too few
+    chosen = [] if languages == "all" else ["--languages", languages]
+    sample = ["sample", "--source", source, *chosen, "--out", data]
+    if own:  # somebody's own texts are as many as they are; `sample` warns of too few
         sample.append("--allow-fewer")
     return [sample, ["generate", data, "--model", model], ["annotate", "export", data, "--to", "html"]]
 

@@ -80,12 +80,16 @@ def finish(run: Judging | Generating, following: str) -> None:
     """
     outcome, terms, command = run.outcome, run.terms, run.job.command
     again = f"metal {command} --resume {run.folder}"
-    if terms.max_cost is not None:
-        again += f" --max-cost {terms.max_cost:g}"
+    limit = terms.max_cost
+    over = outcome.over_budget and outcome.missing  # batches may have come to less than was set aside for them
+    if limit is not None:
+        rest = sum(estimate.cost or 0.0 for estimate in outcome.estimates)
+        share = outcome.missing / max(sum(estimate.calls for estimate in outcome.estimates), outcome.missing, 1)
+        again += f" --max-cost {float(f'{1.1 * (limit + rest * share):.2g}') if over else limit:g}"
     if terms.how.engine == "ray":
         again += " --engine ray" + (f" --address {terms.how.address}" if terms.how.address else "")
-    if outcome.over_budget and outcome.missing:  # batches may have come to less than was set aside for them
-        console.say("Stopped before --max-cost was exceeded; it is of the whole run: to go on, raise it.")
+    if over:
+        console.say("Stopped before --max-cost was exceeded. It is of the whole run: to go on, it is raised below.")
     for model, why in outcome.stopped.items():
         print(f"metal: {model} stopped: {console.clean(why)}", file=sys.stderr)
     if outcome.unused:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import count, known, name
+from metal.data.text import count, name
 from metal.runs.audit_run import LANGUAGE
 from metal.runs.columns import Column, Row, Tables
 from metal.runs.run import Run
@@ -17,7 +17,7 @@ def _reasons(row: Row) -> str:
 
 
 FLAGGED = (
-    Column("declined", "declined", count, direction="lower"),
+    Column("declined", "refuses", count, direction="lower"),
     Column("flagged", "flagged", count, direction="lower", below=_reasons),
     Column("reasons", shown=False),
     Column("chosen", "to be rated", count),
@@ -36,7 +36,7 @@ DESCRIBED: Tables = {
         Column("generator", "written by"),
         Column("quality", "quality"),
         Column("texts", "texts", count),
-        Column("missing", "no text", lambda number: count(number) if known(number) else "", direction="lower"),
+        Column("missing", "no text", count, direction="lower"),
         *FLAGGED,
     ),
 }

@@ -52,6 +52,10 @@ FAST = ("--reference", "group=expert", "--bootstrap", "100", "--permutations", "
 
 def test_crowd_in_a_terminal(folder: Path) -> None:
     done = run(crowd, folder / "board", *FAST)
+    assert done.stdout.startswith("Judge: judge ")
+    assert "Against the people (expert): quality, all languages\n" in done.stdout
+    assert "With -v also: 2 more cases (a criterion in a language)." in done.stdout
+    done = run(crowd, folder / "board", *FAST, "-v")
     lines = done.stdout.splitlines()
     assert "\x1b" not in done.stdout
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
@@ -115,16 +119,17 @@ def test_crowd_that_cannot_be(
 
 def test_references_in_a_terminal(folder: Path) -> None:
     done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,chrf", "--beside", "m")
+    assert done.stdout.startswith("rouge-1: r with people −")
+    assert "English" not in done.stdout
+    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,chrf", "--beside", "m", "-v")
     lines = done.stdout.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
     assert "quality, English: agreement with the people (expert)" in done.stdout
-    assert "rouge-1: " in done.stdout
     assert "from 1 to 3 references; never above m." in words(done.stdout)
-    assert " seconds" in done.stdout
 
 
 def test_one_draw_has_no_spread(folder: Path) -> None:
-    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,copy-rate", "--draws", 1)
+    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,copy-rate", "--draws", 1, "-v")
     rows = [row.split() for row in done.stdout.splitlines() if row.endswith(" 14")]
     assert {row[-2] for row in rows} == {"–"}
     assert "copy-rate" in done.stdout

@@ -404,6 +404,9 @@ def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> N
     assert "metal sample --source xlsum --languages sw --out datasets/news\n" in done.out
     assert "metal generate datasets/news --model openai:gpt-4o\n" in done.out
     assert "metal annotate export datasets/news --to html\n" in done.out
+    (metal.cwd / "texts").mkdir()
+    done = metal("init", typed="dataset\ntexts\n\nopenai:gpt-4o\nnews\nn\n")  # whatever languages it has
+    assert "metal sample --source texts --out datasets/news --allow-fewer\n" in done.out
 
 
 def test_what_is_left_to_do_is_said_where_a_command_is_refused(metal: Metal) -> None:

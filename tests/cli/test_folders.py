@@ -39,7 +39,8 @@ def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
     demo = metal.read(DEMO)
     people = sum(rater.kind == "human" for rater in demo.raters.values())
     assert (dataset.kind, sorted(dataset.languages or ())) == ("dataset", list(demo.languages))
-    assert dataset.answer == demo.card.title
+    counts = f"{len(demo.sources)} sources, {len(demo.outputs)} outputs, {len(demo.ratings):,} ratings"
+    assert dataset.answer == f"{demo.card.title}; {counts}"
     assert (dataset.raters or {})["human"] == people
     assert (audit.kind, audit.answer) == ("audit", headline(metal.open_run(place / "runs" / "demo")))
     assert (judges.kind, judges.raters) == ("judge", {"llm": 1})
@@ -48,6 +49,12 @@ def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
     assert torn.languages is torn.raters is None  # not known, which is not none
     with pytest.raises(UsageError, match="no such folder"):
         metal.ls(place / "nowhere")
+
+
+def test_ls_says_what_judges_rated(tmp_path: Path) -> None:
+    metal.judge(DEMO, lambda source, output, criterion: 1, name="one", criteria="task_quality", out=tmp_path / "judged")
+    (run,) = metal.ls(tmp_path)
+    assert run.answer == f"{len(metal.read(DEMO).outputs)} ratings of demo by one"
 
 
 def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(place: Path, tmp_path: Path) -> None:

@@ -426,7 +426,7 @@ def test_references_need_no_model(metal: Metal, llm_server: LlmServer, mine: Pat
     assert llm_server.requests == 0
     assert len(outputs(mine)) == 2 * EACH == len(chosen(mine))
     # Nobody was asked, so that no text is missing.
-    assert f"Chinese reference reference {EACH} 0 0 {EACH}" in done.said
+    assert f"Chinese reference reference {EACH} – 0 0 {EACH}" in done.said
     assert "replies" not in done.said
     dry = metal("generate", mine, "-q", "reference", "--dry-run", "--out", "other")
     assert "No calls to make: 12 passages, quality reference. Nothing was sent." in dry.said

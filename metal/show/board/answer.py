@@ -50,6 +50,7 @@ def _beside_a_person(run: BoardRun, best: Row) -> str:
     gap = ceiling - best["pearson"]
     if abs(gap) < LITTLE:
         return ", as well as one of the people does"
+    gap = round(ceiling, 2) - round(best["pearson"], 2)  # as both are printed
     return f", {figure(abs(gap))} {'below' if gap > 0 else 'above'} one of the people (r {figure(ceiling)})"
 
 
@@ -119,6 +120,6 @@ def _beware(run: BoardRun) -> Remark | None:
         words = f"Not all that people rated was scored; {places(named, MOST_NAMED)} of it."
         return Remark("Beware of gaps", words)
     if run.language == ALL_LANGUAGES:
-        words = "Languages are taken together, so that their differences count too. Each alone stands below."
+        words = "Languages are taken together, so that their differences count too. The tables have each alone."
         return Remark("Beware of the mean", words)
     return None

@@ -62,7 +62,7 @@ def _rankings(run: BoardRun, criterion: str, language: str) -> dict[str, dict[st
 
 def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
     if row is None:
-        return UNDEFINED, ""
+        return UNDEFINED, UNDEFINED
     below = estimate(row, "score", share)
     return Cell(count(row["rank"]), below.strip()), count(row["cluster"])
 

@@ -92,7 +92,7 @@ def history_table(run: BoardRun) -> TableView:
                 Cell(str(entry.version), "shown here" if entry.version == run.version else ""),
                 name(entry.at.replace("T", " ").replace("+00:00", " UTC")),
                 Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
-                name(entry.name) if entry.name else f"data {name(entry.digest)}",
+                name(entry.name or run.name),
                 UNDEFINED if entry.what == "data" else name(entry.by or ANONYMOUS),
                 _remarks(entry.about),
             )

@@ -16,7 +16,8 @@ def headline(run: GenerateRun) -> str:
     rows = run.records("languages")
     texts, chosen, flagged = (sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged"))
     if not texts:
-        return "No text was written; `metal generate --resume` says why." if run.not_asked else "No text was written."
+        why = f": {plural(run.not_asked, 'call')} not made yet" if run.not_asked else ""
+        return f"No text was written{why}."
     written = sum(bool(row["texts"]) for row in rows)
     answer = (
         f"{plural(texts, 'text')} in {plural(written, 'language')}: {count(chosen)} can be handed out to be rated, "
@@ -40,14 +41,16 @@ def cards(run: GenerateRun) -> Iterator[Remark]:
         most = max(left, key=lambda row: row["without"] / row["passages"])
         words = (
             f"{plural(sum(row['without'] for row in left), 'passage')} in {plural(len(left), 'language')}; in "
-            f"{language_name(most['language'])} {count(most['without'])} of {count(most['passages'])}. Another model, "
-            "or flagged texts as well (`keep_flagged`), would fill them."
+            f"{language_name(most['language'])} {count(most['without'])} of {count(most['passages'])}."
         )
+        if not run.not_asked:
+            flagged = ", or flagged texts as well (`keep_flagged`)," if rows else ""
+            words += f" Another model{flagged} would fill them."
         yield Remark("Passages without a text to rate", words)
     title, data = "What to do next", shlex.quote(str(run.data.get("path", "DATASET")))
     if run.not_asked:
-        words = f"{plural(run.not_asked, 'call')} not made yet; `metal generate --resume` with this folder makes them."
-        yield Remark(title, words)
+        words = f"{plural(run.not_asked, 'call')} not made yet. With this run's folder as RUN, they are made by"
+        yield Remark(title, words, "metal generate --resume RUN")
     elif any(row["chosen"] for row in run.records("languages")):
         yield Remark(title, "Hand the texts out to people:", f"metal annotate export {data} --to html")
 
