@@ -69,7 +69,8 @@ class Verdict:
     share_kept: of what a person knows beyond a constant, the share that the judge keeps: 0 is a constant, 1 a person.
     share_kept_least, share_kept_most: without each person in turn.
     below_person: class-balanced agreement of the judge minus a person's. above_constant: minus that of a constant.
-    items, sources: with an answer and two people. items_needed: about how many would decide, NaN where more would not.
+    items, sources: with an answer and two people. items_needed: about how many would decide half the time, were the
+    figures to stay; NaN where more would not.
     left_out: people whose ratings did not count.
     """
 
@@ -235,11 +236,11 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
             how = "not as good as a person: "
         elif all(clause.needed > 0 for clause in clauses):
             needed = max(clause.needed for clause in clauses)
-            how = f"may be as good as a person (about {needed:,.0f} items would tell), but "
+            how = f"may be as good as a person (about {needed:,.0f} items would tell half the time), but "
         reason = "; ".join(clause.words for clause in sorted(clauses, key=lambda clause: not clause.shown))
         return say(INFORMATIVE, f"{number}; {how}{reason}", items_needed=needed)
     needed = above[0].needed(0.0, items)
-    more = f"; about {needed:,.0f} items would tell" if needed > 0 else ""
+    more = f"; about {needed:,.0f} items would tell half the time" if needed > 0 else ""
     also = f", {above[1].text(signed)} when near misses count in part" if len(above) > 1 else ""
     reason = f"not shown to know more than a constant: {above[0].text(signed)}{also}{more}"
     return say(UNDECIDED, reason, items_needed=needed)

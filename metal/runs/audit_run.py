@@ -95,7 +95,7 @@ DESCRIBED: Tables = {
         Figure("below_person", "beside a person", format=signed),
         Figure("above_constant", "above a constant", format=signed),
         Column("items", "items", count, below=_sources),
-        Column("items_needed", "items that would tell", rounded),
+        Column("items_needed", "items that would tell half the time", rounded),
         *unshown("sources", "reason", "left_out", "signature"),
     ),
     "differences": (

@@ -319,7 +319,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = AS_GOOD if near["verdict"] == INFORMATIVE else INFORMATIVE
         words = (
-            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell whether "
-            f"{within(near['judge'])} is {what} {place(run, near)}. What every case needs:"
+            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell half the time whether "
+            f"{within(near['judge'])} is {what} {place(run, near)}. To tell 4 times in 5, every case needs:"
         )
     return Remark(title, words, go_on(run, "design"))
