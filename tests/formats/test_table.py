@@ -197,6 +197,19 @@ def test_directions_by_criterion() -> None:
         directions(directions={"quality": "down"})
 
 
+def test_metals_criteria_are_called_so_whatever_their_labels() -> None:
+    """Their titles, codes once; the question only where it fits the answers."""
+    frame = pd.DataFrame({"output": [*"abc"], "rater": "A1", "task_quality": ["Bad", "Medium", "Good"]})
+    frame = frame.assign(linguistic_acceptability=[1, 4, 5], hallucinations=["bad", "bad", "good"])
+    criteria = {each.name: each for each in read_ratings(frame, language="hi").criteria}
+    shown = {name: (each.title, each.short, each.direction, bool(each.question)) for name, each in criteria.items()}
+    assert shown == {
+        "hallucinations": ("Hallucinations", "H", "higher", False),
+        "linguistic_acceptability": ("Linguistic acceptability", "LA", "higher", False),
+        "task_quality": ("Task quality", "TQ", "higher", True),
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [

@@ -349,18 +349,21 @@ def metal_levels(name: str) -> tuple[Level, ...]:
 
 
 def _criterion(name: str, scale: Scale, chosen: Mapping[str, Any], options: Mapping[str, Any]) -> Criterion:
-    ours, direction = metal_name(name), chosen.get("directions")
-    order = order_of([level.label for level in scale.levels])
+    anchors = [level.shown for level in scale.levels if _ANCHOR.match(fold(level.shown))]
+    guessed = "higher" if _of_quality(scale) else guessed_direction(", ".join([name, *anchors]))
+    criterion = Criterion(name, scale, guessed)
     if own := options.get("described", {}.get)(name):
-        criterion: Criterion = replace(own, scale=scale)
-    elif order and order[0] == "quality":  # bad < good, also of hallucinations
-        criterion = Criterion(name, scale)
-    elif ours and metal_criterion(ours).scale.values == scale.values:
-        criterion = replace(metal_criterion(ours), name=name, scale=scale)
-    else:
-        anchors = ", ".join(level.shown for level in scale.levels if _ANCHOR.match(fold(level.shown)))
-        criterion = Criterion(name, scale, guessed_direction(f"{name} {anchors}" if anchors else name))
-    return replace(criterion, direction=direction) if direction else criterion
+        criterion = replace(own, scale=scale)
+    elif metal_name(name):
+        ours = metal_criterion(metal_name(name))
+        asked = (ours.direction, ours.scale.values) == (guessed, scale.values)  # the question: it names the answers
+        criterion = replace(ours, name=name, scale=scale, direction=guessed, question=ours.question if asked else "")
+    return replace(criterion, direction=chosen.get("directions", criterion.direction))
+
+
+def _of_quality(scale: Scale) -> bool:
+    """Whether the labels are bad < good: the last is better whatever is asked, also of hallucinations."""
+    return (order_of([level.label for level in scale.levels]) or ("",))[0] == "quality"
 
 
 def guessed_direction(name: str) -> Direction:
@@ -368,9 +371,8 @@ def guessed_direction(name: str) -> Direction:
     if metal_name(name):
         return metal_criterion(metal_name(name)).direction
     folded = fold(name)
-    ends = {
-        word.split()[-1] in ("best", "excellent", "good"): float(number) for number, word in _ANCHOR.findall(folded)
-    }
+    good = ("best", "excellent", "good")
+    ends = {word.split()[-1] in good: float(number) for number, word in _ANCHOR.findall(folded)}
     if len(ends) == 2:  # `1=best, 6=worst`
         return "lower" if ends[True] < ends[False] else "higher"
     return "lower" if OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded)) else "higher"
@@ -380,12 +382,9 @@ def why_direction(criterion: Criterion, *, given: bool) -> str:
     """Where the direction of a table's criterion comes from; one of GUESSED where a guess is all there is."""
     if given:
         return "as told"
-    order = order_of([level.label for level in criterion.scale.levels])
-    if (order and order[0] == "quality") or criterion.direction != guessed_direction(criterion.name):
+    if _of_quality(criterion.scale) or criterion.direction != guessed_direction(criterion.name):
         return "by its labels"
-    if metal_name(criterion.name):
-        return "METAL's criterion"
-    return GUESSED[criterion.direction == "higher"]
+    return "METAL's criterion" if metal_name(criterion.name) else GUESSED[criterion.direction == "higher"]
 
 
 def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]) -> list[str]:
