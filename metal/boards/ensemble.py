@@ -14,7 +14,7 @@ import numpy as np
 
 from metal.boards.cells import BoardCell, BoardRater, ScaleEnds
 from metal.boards.settings import BoardSettings
-from metal.data.text import coverage
+from metal.data.text import coverage, plural
 from metal.errors import Undefined
 from metal.stats.correlation import pearson
 from metal.stats.ensemble import (
@@ -107,7 +107,8 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     """The ensemble of a cell's metrics. Raises Undefined where there is none, with the reason."""
     names, dropped = _candidates(cell, settings)
     if len(names) < settings.nonzero:
-        raise Undefined(f"{len(names)} metrics to choose {settings.nonzero} from; choose fewer with `nonzero`")
+        fewer = "; choose fewer with `nonzero`" if names else ""
+        raise Undefined(f"{plural(len(names), 'metric')} to choose {settings.nonzero} from{fewer}")
     table = np.stack([cell.of(name) for name in names], axis=1)
     complete = cell.rated & ~np.isnan(table).any(axis=1)
     if len(np.unique(cell.generator[complete])) < 2:

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 import metal
+from metal.cli.analyses import check_one_way
 from metal.cli.printing import print_json, show_parts
-from metal.cli.verb import AS_JSON, FORCE, VERBOSE, verb
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.errors import UsageError
@@ -21,6 +22,7 @@ from metal.show.terminal import console
     out_option("runs/RUN-passport"),
     VERBOSE,
     AS_JSON,
+    AS_MARKDOWN,
     FORCE,
     examples="""
         metal passport runs/demo
@@ -29,12 +31,21 @@ from metal.show.terminal import console
     """,
 )
 def passport(
-    run: Path, runs: tuple[Path, ...], out: Path | None, verbose: bool, as_json: bool, force: bool, **options: Any
+    run: Path,
+    runs: tuple[Path, ...],
+    out: Path | None,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    force: bool,
+    **options: Any,
 ) -> None:
     from metal.runs.parts import command_of, made_from
     from metal.runs.passport import FILE
+    from metal.show.markdown import markdown
     from metal.show.pages import screen
 
+    check_one_way(as_json, as_markdown)
     out = out or Path("runs") / f"{run.resolve().name}-passport"
     again = command_of(out) == "passport"
     check_new(out, force=force or again)
@@ -46,6 +57,9 @@ def passport(
         made.save(out, force=force or again, progress=advance)
     if as_json:
         print_json(made.content)
+        return
+    if as_markdown:
+        click.echo(markdown(screen(made, verbose=verbose)), nl=False)
         return
     show_parts(screen(made, verbose=verbose))
     console.say(f"Passport: {out / FILE}", wrap=False)

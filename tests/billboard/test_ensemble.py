@@ -94,7 +94,7 @@ def test_fewer_metrics_than_wanted() -> None:
 
 def test_no_metric_at_all() -> None:
     board = billboard(made({"quality": {"A1": [10, 20, 30, 50], "judge": [1, 3, 2, 4]}}), QUICK)
-    assert any("no ensemble (0 metrics to choose 3 from" in said for said in board.warnings)
+    assert any("no ensemble (0 metrics to choose 3 from)" in said for said in board.warnings)
     assert board.tables["raters"]["rater"].tolist() == ["judge"]
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 import metal
+from metal.show.jury.answer import cards, headline
+from metal.show.jury.page import answer
 from tests.report.checks import Visiting, check_saved
 
 
@@ -33,3 +35,9 @@ def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
     assert "The jury is better than its best member in 1 of 2 cases, most on overall in English" in html
     assert "On overall in Hindi its 3 members are worth" in html
     assert "no output that the jury and people rated (overall, Swahili)" in html
+    assert [card.command for card in cards(made)][-1] == "metal audit DATASET JURY"
+    alone = metal.jury(data, judges="J2", resamples=200)
+    assert headline(alone) == "A jury of one is that judge, J2: name two or more to compare."
+    agreement = alone.tables["jury"]["agreement"].dropna()
+    assert [cell.text for cell in answer(alone).rows[0][1:3]] == [f"{share:.0%}" for share in agreement]
+    assert [*cards(alone)][-1].command == "metal audit DATASET"

@@ -269,3 +269,5 @@ def test_the_command_writes_file_and_page(audit: metal.Audit, tmp_path: Path, mo
     assert f"SHA-256: {written['sha256']}\n" in printed.output
     again = CliRunner().invoke(command_line, ["passport", "runs/mine", "--date", "2026-03-01", "--json"])
     assert json.loads(again.stdout) == written
+    as_text = CliRunner().invoke(command_line, ["passport", "runs/mine", "--date", "2026-03-01", "--markdown"])
+    assert as_text.stdout.startswith("**copycat may be used alone in 3 of 4 cases, until 2026-08-28.**\n")

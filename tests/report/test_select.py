@@ -14,6 +14,7 @@ from metal.auditing.cells import cells
 from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
 from metal.selecting.selecting import Everywhere, SelectSettings, confidence_of
+from metal.show.select.answer import cards
 from metal.show.select.page import answer
 from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_saved
@@ -79,6 +80,10 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     too_strict = metal.select(data, alpha=0.01, resamples=200)
     said = "Whether a judge may answer anything alone cannot be said in any of 2 cases."
     assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(encoding="utf-8")
+    commands = [card.command for card in (*cards(too_strict), *cards(made)) if card.title == "What to do next"]
+    assert commands == ["metal audit DATASET", "metal audit DATASET"]
+    saving = [*cards(metal.select(data, alpha=0.1, resamples=200))][-1]
+    assert saving.command == "metal select DATASET --costs 'gpt<b>'=0.001,people=0.2"
     strict = too_strict.tables["selection"]
     assert strict["undefined"].str.contains("60 sources with an answer and its confidence, 299 needed").all()
     check_saved(visit, made, tmp_path / "run", "overview", "calibration", "methods")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from metal.data.text import count, figure, known, percent, plural, within
 from metal.runs.jury_run import JuryRun
-from metal.show.parts import case_of
+from metal.show.parts import case_of, go_on
 from metal.show.view import Remark
 
 
@@ -51,8 +51,11 @@ def cards(run: JuryRun) -> Iterator[Remark]:
         reasons = sorted({str(reason) for reason in run.ratings["reason"]} - {""})
         words = f"{count(missing)} of {count(len(run.ratings))} outputs have none: {'; '.join(reasons)}."
         yield Remark("Outputs without a rating", words)
-    words = "Give its folder to `metal audit` beside its members' runs: the jury gets a verdict of its own."
-    yield Remark("What to do next", words)
+    if any(row["better"] == "yes" for row in rows):
+        words = "A verdict on the jury itself, with the folder of this run as JURY:"
+        yield Remark("What to do next", words, f"{go_on(run, 'audit')} JURY")
+    else:
+        yield Remark("What to do next", "Whether one of the members can be trusted:", go_on(run, "audit"))
 
 
 def scope(run: JuryRun) -> str:

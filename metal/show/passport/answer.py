@@ -12,7 +12,7 @@ from metal.raters.judges.providers import provider_names
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
 from metal.runs.run import NOTED
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import criterion_in_words, data_of, judges_by_language
 from metal.show.view import Remark
 
 
@@ -59,7 +59,8 @@ def cards(run: PassportRun) -> Iterator[Remark]:
         command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"
         yield Remark("What to do next", "Judge what it allows, and nothing else:", command)
     else:
-        yield Remark("What to do next", "Let METAL ask the judge, and audit that run: then it can be required.")
+        words = "Let METAL ask the judge, and audit that run: then it can be required."
+        yield Remark("What to do next", words, f"metal judge {shlex.quote(data_of(run))} --judge MODEL")
 
 
 def scope(run: PassportRun) -> str:

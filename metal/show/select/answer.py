@@ -9,7 +9,7 @@ from metal.data.text import known, percent, plural, within
 from metal.runs.columns import Row
 from metal.runs.select_run import SelectRun
 from metal.selecting.selecting import NO_CONFIDENCE, UNKNOWN
-from metal.show.parts import case_of, judges_by_language
+from metal.show.parts import case_of, data_of, go_on, judges_by_language
 from metal.show.view import Remark
 
 
@@ -38,7 +38,8 @@ def headline(run: SelectRun) -> str:
 
 
 def cards(run: SelectRun) -> Iterator[Remark]:
-    """Who is too sure of itself; where nothing can be said."""
+    """Who is too sure of itself; where nothing can be said; what to do next."""
+    reason = ""
     rows = [row for row in run.records("calibration") if known(row["ece"])]
     if rows:
         worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
@@ -53,10 +54,18 @@ def cards(run: SelectRun) -> Iterator[Remark]:
         reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
         words = f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
         yield Remark("Where nothing can be said", words)
-        if reason == NO_CONFIDENCE:
-            words = "Ask the judge with token probabilities, or several times, and give that run too:"
-            asked = f"metal judge {shlex.quote(str(run.data.get('path', 'DATASET')))} --judge MODEL --repeat 5"
-            yield Remark("What to do next", words, asked)
+    title, best = "What to do next", _best(run)
+    if unsaid and reason == NO_CONFIDENCE:
+        words = "Ask the judge with token probabilities, or several times, and give that run too:"
+        yield Remark(title, words, f"metal judge {shlex.quote(data_of(run))} --judge MODEL --repeat 5")
+    elif best is None:
+        words = "Whether a judge is good enough to have people rate more for it:"
+        yield Remark(title, words, go_on(run, "audit"))
+    elif not run.settings.get("costs"):
+        command = f"{go_on(run, 'select')} --costs {shlex.quote(best['judge'])}=0.001,people=0.2"
+        yield Remark(title, "What that saves, with the dollars of an answer and of a person's:", command)
+    else:
+        yield Remark(title, "Whether the judge is as good as a person, threshold or not:", go_on(run, "audit"))
 
 
 def scope(run: SelectRun) -> str:
