@@ -31,11 +31,11 @@ Pages = dict[tuple[int, int], Path]
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """By languages and judges."""
     folder = tmp_path_factory.mktemp("sizes")
-    sources = {(1, 1): 12, (5, 1): 12, (5, 6): 40, (30, 2): 12}  # with 40 a share kept is known
+    sources = {(1, 1): 12, (5, 1): 12, (5, 6): 40, (30, 6): 12}  # with 40 a share kept is known
     return {size: written(folder / "{}x{}".format(*size), *size, sources=many) for size, many in sources.items()}
 
 
-@pytest.mark.parametrize(("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 2), "dark")])
+@pytest.mark.parametrize(("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark")])
 def test_no_page_is_wider_than_a_phone(pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting) -> None:
     page = visit(pages[size], folded=True, color_scheme=scheme, viewport={"width": 390, "height": 844}).page
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -77,7 +77,7 @@ def test_five_languages_are_seen_on_a_phone(judges: int, pages: Pages, visit: Vi
 
 @pytest.mark.parametrize("width", [1400, 390])
 def test_a_chosen_verdict_is_seen_from_its_top(width: int, pages: Pages, visit: Visiting) -> None:
-    page = visit(pages[30, 2], folded=True, viewport={"width": width, "height": 900}).page
+    page = visit(pages[30, 6], folded=True, viewport={"width": width, "height": 900}).page
     cell = page.locator("a.v").first
     cell.click()
     page.locator("#why h2").wait_for()
@@ -134,7 +134,7 @@ def test_the_largest_tables_are_cut_first() -> None:
 
 
 def test_many_languages_of_one_criterion_stand_in_columns(pages: Pages, visit: Visiting) -> None:
-    page = visit(pages[30, 2], folded=True, viewport={"width": 1400, "height": 900}).page
+    page = visit(pages[30, 6], folded=True, viewport={"width": 1400, "height": 900}).page
     alone = (
         "for (const row of document.querySelectorAll('table.answers tr')) while (row.cells[2]) row.cells[2].remove()"
     )
@@ -146,7 +146,7 @@ def test_many_languages_of_one_criterion_stand_in_columns(pages: Pages, visit: V
 
 
 def test_many_languages_stand_in_rows(pages: Pages, visit: Visiting) -> None:
-    page = visit(pages[30, 2], folded=True, viewport={"width": 1400, "height": 900}).page
+    page = visit(pages[30, 6], folded=True, viewport={"width": 1400, "height": 900}).page
     assert page.locator("table.answers").first.locator("tbody tr").count() == 30
     assert page.locator("table.answers").first.bounding_box()["width"] <= 1400
 
@@ -180,7 +180,7 @@ def test_long_names_do_not_meet(tmp_path: Path, visit: Visiting) -> None:
 
 
 def test_every_chart_says_what_it_shows(pages: Pages, demo_run: Path, rich_board: Path) -> None:
-    for run in (AuditRun.read(pages[30, 2].parent), AuditRun.read(demo_run), BoardRun.read(rich_board)):
+    for run in (AuditRun.read(pages[30, 6].parent), AuditRun.read(demo_run), BoardRun.read(rich_board)):
         drawn = [chart for chart in charts(run) if chart.svg and chart.name != "verdicts"]
         assert drawn
         assert [chart.name for chart in drawn if not chart.finding.endswith(".")] == []
