@@ -127,7 +127,7 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
         for done in range(5):
             advance(done, 8)
             now += 4
-        for _ in followed("ab", "bytes", 80_000_000, [40_000_000] * 2):
+        for _ in followed("abc", "bytes", 120_000_000, [40_000_000] * 3):  # within a cell
             now += 11
         advance(6, 8)  # counted from where it began
         now += 6
@@ -142,8 +142,9 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
     printed = capsys.readouterr()
     assert printed.err.splitlines() == [
         "auditing: 3/8; 0.2 cells/s; 0:00:20 left",
-        "auditing: 40/80; 3.6 MB/s; 0:00:11 left",
-        "auditing: 6/8; 0.1 cells/s; 0:00:14 left",
+        "auditing: 4/8; 0.2 cells/s; 0:00:01 left",  # not what is left of the file
+        "auditing: 80/120; 3.6 MB/s",  # the cell takes longer: nobody knows what is left
+        "auditing: 6/8; 0.1 cells/s; 0:00:18 left",
         "reading: 25%; 2.5%/s; 0:00:30 left",
         "sampling, hi: 5,000; 500 passages/s; 0:00:10",
     ]

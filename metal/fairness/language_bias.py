@@ -109,9 +109,10 @@ def language_bias(
         most = scored.languages[int(np.bincount(scored.language, minlength=len(scored.languages)).argmax())]
         reference = pivot or ("en" if "en" in scored.languages else most)
         panel = [name for name in people if name in scored.matrix.raters]
-        severity += severity_rows(scored, panel)
+        measuring, comparing = divided(advance, 4, 1)
+        severity += severity_rows(scored, panel, measuring)
         here = [name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)]
-        for judge in followed(here, advance, len(here)):
+        for judge in followed(here, comparing):
             repeats = [name for name in again[judge] if name in scored.matrix.raters]
             rows += _rows(scored, judge, repeats, panel, reference)
             if judge != PEOPLE:

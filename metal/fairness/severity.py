@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.scored_outputs import MARGIN, ScoredOutputs
-from metal.data.progress import followed
+from metal.data.progress import Progress, followed
 from metal.data.text import plural
 from metal.errors import Undefined
 from metal.stats.patterns import Codes, Numbers
@@ -25,7 +25,7 @@ SEVERITY = (
 )
 
 
-def severity_rows(scored: ScoredOutputs, people: Sequence[str]) -> Iterator[dict[str, Any]]:
+def severity_rows(scored: ScoredOutputs, people: Sequence[str], progress: Progress) -> Iterator[dict[str, Any]]:
     """A row for each language and person. people: who rated; scales without levels have no rows.
 
     Only people who are linked by shared outputs are compared: the severities of each such group are apart from its own
@@ -35,7 +35,7 @@ def severity_rows(scored: ScoredOutputs, people: Sequence[str]) -> Iterator[dict
     if not scored.criterion.scale.levels:
         return
     answers = scored.scores(people)
-    for place, language in enumerate(followed(scored.languages, "languages")):
+    for place, language in enumerate(followed(scored.languages, progress)):
         rows = np.flatnonzero((scored.language == place) & (scored.condition == ""))
         given = ~np.isnan(answers[rows])
         shared = given & (given.sum(axis=1, keepdims=True) > 1)

@@ -69,21 +69,24 @@ def behaviour(
     undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
     """
     bootstrap = SourceBootstrap(resamples, seed)
-    rows: list[dict[str, Any]] = []
-    groups = sorted({rater.group for rater in dataset.raters.values() if rater.kind == "human"})
-    for group, advance in zip(groups, divided(progress, *[1] * len(groups)), strict=True):
+    slices: list[tuple[list[ColleaguesCell], list[str]]] = []
+    for group in sorted({rater.group for rater in dataset.raters.values() if rater.kind == "human"}):
         examined = [name for name, each in dataset.raters.items() if each.kind == "human" and each.group == group]
         people = [name for name in examined if name not in distrusted] or examined
         table = dataset.ratings[dataset.ratings["rater"].isin(examined)]
         grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
-        languages = sorted({str(language) for language, _ in grouped})
-        for language in followed(languages, advance, len(languages)):
+        for language in sorted({str(language) for language, _ in grouped}):
             cells = [
                 ColleaguesCell(language, criterion, grouped[language, name], frozenset(people))
                 for name, criterion in dataset.criteria.items()
                 if (language, name) in grouped
             ]
-            rows += _of_language(cells, examined, dataset, bootstrap)
+            slices.append((cells, examined))
+    slices.sort(key=lambda part: part[0][0].language)  # few people take longer to fit: groups in turn, at an even rate
+    sizes = [sum(len(cell.rows) for cell in cells) for cells, _ in slices]
+    rows: list[dict[str, Any]] = []
+    for (cells, examined), advance in zip(slices, divided(progress, *sizes), strict=True):
+        rows += _of_language(cells, examined, dataset, bootstrap, advance)
     rows.sort(key=lambda row: (row["language"], row["group"], row["rater"]))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for name in TESTED:
@@ -93,17 +96,22 @@ def behaviour(
 
 
 def _of_language(
-    cells: list[ColleaguesCell], examined: Sequence[str], dataset: Dataset, bootstrap: SourceBootstrap
+    cells: list[ColleaguesCell],
+    examined: Sequence[str],
+    dataset: Dataset,
+    bootstrap: SourceBootstrap,
+    progress: Progress,
 ) -> Iterator[dict[str, Any]]:
     """The rows of one language, person by person."""
-    fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in followed(cells, "criteria")]
+    fitting, comparing = divided(progress, 3, 1)
+    fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in followed(cells, fitting)]
     same_scale = len({cell.criterion.scale for cell in cells}) == 1
     all_answers = all_cells_together([cell.answers for cell in cells])
     parts: list[tuple[str, Criterion | None, ColleagueAnswers]]
     parts = [(cell.criterion.name, cell.criterion, cell.answers) for cell in cells]
     parts.append((ALL_CRITERIA, cells[0].criterion if same_scale else None, all_answers))
     repeated = [_repeated_of_all(answers) for _, _, answers in parts]
-    for name in followed(examined, "people"):
+    for name in followed(examined, comparing):
         asked = [cell.asked.get(name, 0) for cell in cells]
         if not any(asked):
             continue

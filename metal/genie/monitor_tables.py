@@ -205,7 +205,7 @@ def monitor_tables(
     with noisy people and without. panels: the rows of scores by people per output, from a dataset and a seed. rounds:
     lines of annotation/rounds.jsonl. progress: called with steps done and all.
     """
-    behaving, agreeing, settling = divided(progress, 8, 1, 4)
+    behaving, agreeing, settling = divided(progress, 12, 1, 2)
     people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
     noisy = [name for name in people if name in monitoring.noisy]
     beside = pd.DataFrame(columns=list(BEHAVIOUR))

@@ -70,6 +70,17 @@ def rows(dataset: Dataset, criterion: str = "quality") -> dict[str, dict[str, An
     return {row["rater"]: row for row in found.to_dict("records") if row["criterion"] == criterion}
 
 
+def test_progress_is_of_all_slices_by_their_ratings() -> None:
+    told: list[int] = []
+    scores = {"A": [0, 4, 4], "B": [0, 4, 0], "C": ["-", 4, 4], "D": [0, "-", 4]}  # groups x: 6 ratings, y: 4
+    behaviour(
+        made(scores, groups={**dict.fromkeys("AB", "x"), **dict.fromkeys("CD", "y")}),
+        progress=lambda done, _: told.append(done),
+    )
+    # of x three quarters (.6 x 75) are its one fit, the rest its two people; the same of y, from 60; cut to whole per cent
+    assert [*dict.fromkeys(told)] == [0, 45, 52, 60, 90, 94, 100]
+
+
 def test_figures_by_hand() -> None:
     # Items 0-3; A 0 0 4 4, B 0 0 4 -, C 0 4 4 4. Shares of the scale 0, 0, 1, 1 and so on.
     found = rows(made({"A": [0, 0, 4, 4], "B": [0, 0, 4, "-"], "C": [0, 4, 4, 4]}, per_source=1))

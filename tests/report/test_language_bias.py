@@ -45,6 +45,12 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     assert re.search(r'class="[^"]*q2"', html)  # 0.67 of 4
 
 
+def test_progress_has_the_languages_of_people_and_the_judges() -> None:
+    told: list[int] = []
+    metal.bias_language(parallel(1), progress=lambda done, _: told.append(done))
+    assert [*dict.fromkeys(told)] == [0, 26, 53, 80, 100]  # four fifths for three languages, the rest for one judge
+
+
 def test_v_prints_the_tables_that_the_page_has() -> None:
     run = metal.bias_language(parallel(1))
     printed = [part.name for part in screen(run, verbose=True) if isinstance(part, TableView)]

@@ -33,8 +33,16 @@ class Stage:
     def has_rate(self) -> bool:
         return self.done > 0 and self.reported > self.began
 
-    def numbers(self) -> str:
-        """Done of all, rate and remaining time; where nobody knows how many there are, the time that has passed."""
+    @property
+    def left(self) -> float:
+        """Seconds to its end at its rate so far; 0 or less where a step takes longer than those before."""
+        steps = (self.total - self.done) * (self.reported - self.began) / self.done if self.has_rate else 0
+        return steps - (time.monotonic() - self.reported)
+
+    def numbers(self, *, outermost: bool) -> str:
+        """Done of all, rate, and for the outermost stage the remaining time; where nobody knows how many there are, the
+        time that has passed.
+        """
         now, done, total, unit = time.monotonic(), float(self.done), float(self.total), f" {self.unit}"
         if self.unit == BYTES:
             scale, unit = (1e6, " MB") if total >= 1e6 else (1e3, " kB")
@@ -47,13 +55,17 @@ class Stage:
         else:
             rate = done / (self.reported - self.began)
             shown.append(per_second(rate, unit))
-            left = max((total - done) / rate - (now - self.reported), 1)  # some steps take longer than others
-            shown.append(f"{_clock(math.ceil(left))} left" if total else _clock(now - self.began))
+            if not total:
+                shown.append(_clock(now - self.began))
+            elif outermost and self.left > 0:
+                shown.append(f"{_clock(math.ceil(self.left))} left")
         return "; ".join(shown)
 
 
 class Stages:
-    """What is done at present: the last of its stages that is not at its end, and has a rate where any has."""
+    """What is done at present: of stages within one another the outermost that has a rate and keeps to it, as only its
+    remaining time is that of the work; else the last one.
+    """
 
     def __init__(self, what: str) -> None:
         self.what, self.stages = what, dict[tuple[str, str, int], Stage]()
@@ -70,23 +82,26 @@ class Stages:
                 self.printed = now
                 print(": ".join(self._shown()), file=sys.stderr)
 
-    def _stage(self) -> Stage | None:
-        """The stage that is shown."""
+    def _stages(self) -> tuple[Stage | None, Stage | None]:
+        """The stage that is shown, and the outermost one."""
         under_way = [*reversed(self.stages.copy().values())]
-        return next((stage for stage in under_way if stage.has_rate), next(iter(under_way), None))
+        nested = sorted((stage for stage in under_way if stage.total), key=lambda stage: stage.began)
+        in_time = (stage for stage in nested if stage.left > 0)
+        with_rate = (stage for stage in under_way if stage.has_rate)
+        return next(iter([*in_time, *with_rate, *under_way]), None), next(iter(nested), None)
 
     def _shown(self) -> tuple[str, str]:
-        stage = self._stage()
+        stage, outermost = self._stages()
         if not stage:
             return self.what, _clock(time.monotonic() - self.began)
-        return f"{self.what}, {stage.name}" if stage.name else self.what, stage.numbers()
+        return f"{self.what}, {stage.name}" if stage.name else self.what, stage.numbers(outermost=stage is outermost)
 
     def __rich__(self) -> Table:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        stage = self._stage() or Stage("", "", 0, 0)
+        stage = self._stages()[0] or Stage("", "", 0, 0)
         bar = ProgressBar(stage.total or None, stage.done, width=20, pulse=not stage.total)
         words, numbers = self._shown()
         grid = Table.grid(padding=(0, 1))
