@@ -77,7 +77,7 @@ def test_progress_is_of_all_slices_by_their_ratings() -> None:
         made(scores, groups={**dict.fromkeys("AB", "x"), **dict.fromkeys("CD", "y")}),
         progress=lambda done, _: told.append(done),
     )
-    # of x three quarters (.6 x 75) are its one fit, the rest its two people; the same of y, from 60; cut to whole per cent
+    # of x three quarters (.6 x 75) are its one fit, the rest its two people; the same of y, from 60; per cent are cut
     assert [*dict.fromkeys(told)] == [0, 45, 52, 60, 90, 94, 100]
 
 
