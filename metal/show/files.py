@@ -146,7 +146,7 @@ def _parts(table: TableView) -> list[list[tuple[Cell, ...]]]:
 
 
 def _part(table: TableView, rows: list[tuple[Cell, ...]], part: str, *, notes: bool) -> list[str]:
-    columns = "l" * table.heads + "r" * (len(table.columns) - table.heads)
+    columns = "".join("l" if left else "r" for left in table.flush_left)
     wide = _width(table) > PAGE_CHARACTERS
     label = f"tab:{table.name.replace('_', '-')}{part.split()[0].replace('(', '-') if part else ''}"
     lines = [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Self
 
-from metal.data.text import known, printable_sentence, with_minus
+from metal.data.text import MINUS, UNDEFINED, known, printable_sentence, with_minus
 from metal.runs.columns import Column, Row
 from metal.runs.run import Run
 from metal.show.svg import standalone
@@ -28,6 +29,7 @@ class Cell:
         return shown if isinstance(shown, Cell) else cls(shown)
 
 
+_NUMBER = re.compile(f"[-+{MINUS}<>≤≥$x ]*[0-9]")  # how a figure begins
 Rows = list[Sequence[Cell | str]]  # cells, or the text of those that are nothing else
 
 
@@ -58,6 +60,16 @@ class TableView:
     def remarks(self) -> tuple[str, ...]:
         """What stands below the table, a line each."""
         return (self.cut, *self.notes) if self.cut else self.notes
+
+    @property
+    def flush_left(self) -> tuple[bool, ...]:
+        """Of each column, whether it stands flush left: those that name the row, and those of words."""
+        texts = ([row[place].text for row in self.rows] for place in range(len(self.columns)))
+        written = ([text for text in column if text not in ("", UNDEFINED)] for column in texts)
+        return tuple(
+            place < self.heads or 2 * sum(not _NUMBER.match(text) for text in column) > len(column)
+            for place, column in enumerate(written)
+        )
 
     @classmethod
     def of(

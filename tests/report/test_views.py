@@ -576,3 +576,14 @@ def test_the_rule_is_defined(
 def test_every_rule_can_be_asked_for() -> None:
     for verb in (metal.audit, metal.describe):
         assert options_of(verb)["aggregate"][1].choices == ALL_RULES
+
+
+def test_columns_of_words_stand_flush_left() -> None:
+    rows = [
+        ["a", "+0.10", "Undecided, 0%", "–", "$1.20"],
+        ["b", "–", "2", "", "<$0.01"],
+        ["c", "−1", "Even", "–", "3 %"],
+    ]
+    table = TableView.of(None, "t", "T", ["name", "change", "says", "nothing", "cost"], rows)
+    assert table.flush_left == (True, False, True, False, False)
+    assert r"\begin{tabular}{@{}lrlrr@{}}" in to_latex(table)

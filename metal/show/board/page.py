@@ -92,9 +92,9 @@ def history_table(run: BoardRun) -> TableView:
                 Cell(str(entry.version), "shown here" if entry.version == run.version else ""),
                 name(entry.at.replace("T", " ").replace("+00:00", " UTC")),
                 Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
-                name(entry.name or run.name),
+                name(entry.name or run.data["name"]),
                 UNDEFINED if entry.what == "data" else name(entry.by or ANONYMOUS),
-                _remarks(entry.about),
+                _remarks(entry.about) or UNDEFINED,
             )
         )
     left = len(newest) - MOST_ROWS

@@ -26,7 +26,7 @@ from metal.runs.columns import Row
 from metal.runs.run import spoken
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.charts.scatter import disagreement, panels
-from metal.show.parts import Heat, reasons
+from metal.show.parts import Heat, places, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView
 
 MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}  # series of each kind in every chart
@@ -84,7 +84,8 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None,
         for dot in rows
         if known(dot.value)
     ]
-    highest, best = max(((dot.value, within(dot.label)) for dot in rows if known(dot.value)), default=(None, ""))
+    highest = figure(max((dot.value for dot in rows if dot.value is not None and known(dot.value)), default=None))
+    best = [within(dot.label) for dot in rows if figure(dot.value) == highest]
     alt = (
         f"Dots with 95% intervals of {plural(len(rows), 'rater')}, one per row, best first by r over outputs: {what}. "
     )
@@ -100,7 +101,9 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None,
         value="r",
         between={"kind": lambda dot: run.kind(dot.label), "cluster": lambda dot: count(dot.group)},
         source="raters",
-        finding=f"{best} is highest with {figure(highest)}." if figures[1:] else "",
+        finding=f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with {highest}."
+        if figures[1:]
+        else "",
         mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
         group="cluster",
     )
@@ -222,7 +225,8 @@ def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
 def _raters_table(run: BoardRun) -> TableView:
     rows = run.records("crowd_raters", criterion=run.main, language=run.language)
     title = f"Against the reference people: {run.where(run.main, run.language)}"
-    return against_people(title, rows, run, reasons(run, "crowd_raters", rows))
+    named = ({**row, "rater": ONE_PERSON} if row["kind"] == "ceiling" else row for row in rows)
+    return against_people(title, rows, run, reasons(run, "crowd_raters", named))
 
 
 def against_people(
@@ -253,8 +257,11 @@ def _answers_table(run: BoardRun) -> TableView:
         for row in run.records("crowd_answers")
     ]
     columns = ("criterion", "language", "answer", "best judge, r", "best crowd, r", "p, corrected")
-    title = "Judge or crowd, everywhere"
-    return TableView.of(run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS)
+    title, answers = "Judge or crowd, everywhere", run.records("crowd_answers")
+    lacking = [
+        f"– best {side}: none rated there" for side in ("judge", "crowd") if not all(row[side] for row in answers)
+    ]
+    return TableView.of(run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS, notes=lacking)
 
 
 def _crowd_chart(run: BoardRun) -> Chart | None:

@@ -134,7 +134,8 @@ def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
         for place, cell in enumerate(row)
         if cell.mark in STYLES
     }
-    table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths, brief=part.brief)
+    left = () if widths else part.flush_left
+    table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths, brief=part.brief, left=left)
 
 
 def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
@@ -191,10 +192,12 @@ def table(
     styles: Mapping[tuple[int, int], str] | None = None,
     widths: Sequence[int] | None = None,
     brief: bool = False,
+    left: Sequence[bool] = (),
 ) -> None:
     """A table that fits: too many columns go into several tables that repeat the first `keep` columns.
 
-    styles: of cells, by row and column. widths: of columns of words; those of numbers are found. brief: the first of
+    styles: of cells, by row and column. widths: of columns of words; those of numbers are found. left: of each column,
+    whether it stands flush left; all with widths, else those kept. brief: the first of
     these tables, and how many columns are left out.
     """
     from rich import box
@@ -205,7 +208,7 @@ def table(
     out.print()
     if title:
         out.print(Text(clean(title), style="bold"))
-    justify: Literal["left", "right"] = "left" if widths else "right"
+    left = left or [bool(widths) or place < keep for place in range(len(columns))]
     widths = widths or _widths(columns, rows, out.width, keep)
     groups = list(_groups(widths, out.width, keep))
     for group in groups[: 1 if brief else None]:
@@ -214,7 +217,7 @@ def table(
         for place in group:
             shown.add_column(
                 Text(clean(columns[place])),
-                justify="left" if place < keep else justify,
+                justify="left" if left[place] else "right",
                 max_width=widths[place],
                 overflow="fold",
             )
