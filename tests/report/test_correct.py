@@ -15,6 +15,9 @@ from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
 from metal.show.correct.answer import headline
 from metal.show.correct.page import answer
+from metal.show.correct.words import facts
+from metal.show.pages import screen
+from metal.show.view import TableView
 from tests.report.checks import Visiting, check_quiet, check_saved
 
 
@@ -81,7 +84,8 @@ def test_what_cannot_be_corrected_says_why() -> None:
     assert "labelled sources, 20 needed" in first
     assert headline(corrected) == f"Nothing could be corrected, most often because of this: {first.partition(': ')[2]}."
     assert "Have people rate 20 sources" in corrected.report()
-    assert answer(corrected) is None  # a first table of dashes says nothing
+    assert answer(corrected) is None  # a first table of dashes says nothing, on a terminal neither
+    assert not [part for part in screen(corrected) if isinstance(part, TableView)]
     best = frame[(frame["rater"] == "gpt-4")].sort_values("score")["source"].drop_duplicates(keep="last").tail(60)
     rated = frame[frame["rater"] == "gpt-4"]
     people = [rated[rated["source"].isin(best)].assign(rater=f"A{n}") for n in (1, 2, 3)]
@@ -89,6 +93,18 @@ def test_what_cannot_be_corrected_says_why() -> None:
     assert "no random subset" in first
     with pytest.raises(UsageError, match="nothing to correct"):
         metal.correct(read(frame[frame["rater"] != "gpt-4"]))
+
+
+def test_sources_are_said_to_be_drawn_only_where_some_were_left_out() -> None:
+    frame = scores()
+    frame["language"] = np.where(frame["source"].isin([f"s{n}" for n in range(30)]), "sw", "en")  # 30 and 90 sources
+
+    def said(labels: int) -> str:
+        return facts(metal.correct(read(frame), labels=labels))["Labelled sources"]
+
+    assert said(25) == "25 of each language, drawn for this run."
+    assert said(30) == "30 of each language, drawn for this run; all where there are no more."
+    assert said(90) == "None was left out: no language has more than 90."
 
 
 def test_a_test_set_corrects_shares_of_classes(tmp_path: Path, visit: Visiting) -> None:

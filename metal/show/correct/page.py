@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from metal.correcting.corrected import ALL_LABELLED
 from metal.data.text import known
 from metal.runs.correct_run import CorrectRun
 from metal.show.parts import reasons
@@ -57,8 +56,8 @@ def _means(run: CorrectRun, without: Sequence[str] = (), titles: Mapping[str, st
 
 
 def brief(run: CorrectRun) -> Iterator[TableView]:
-    """The three means and what a label is worth."""
-    if not run.records("corrected"):
+    """The three means and what a label is worth; nothing where nothing could be corrected."""
+    if answer(run) and run.records("classes"):
         yield _first(run)
-    elif set(run.tables["corrected"]["undefined"]) != {f"corrected: {ALL_LABELLED}"}:  # else the headline says it
+    elif answer(run):  # else the headline says it
         yield _means(run, ("rank", "bias", "rho", "labelled"), {"labels_saved": "worth"})

@@ -25,10 +25,9 @@ def facts(run: CorrectRun) -> dict[str, str]:
     """What the tables say beyond the headline."""
     rows = [*run.records("corrected"), *run.records("classes")]
     without = [row for row in rows if not known(row["corrected"])]
-    labels = run.manifest["settings"].get("labels")
     chosen = CHOSEN.get(str(run.manifest["settings"].get("labelled", "not said")), "")
     lines = {
-        "Labelled sources": f"{labels} of each language, drawn for this run." if labels else chosen,
+        "Labelled sources": _drawn(run) or chosen,
         "Not to be concluded": "That other people than these would say the same; the wider interval, for people like "
         "these, stands in tables/corrected.csv.",
     }
@@ -37,6 +36,20 @@ def facts(run: CorrectRun) -> dict[str, str]:
         where = f"{len(without)} of {plural(len(rows), 'case')}, the first because {reason}."
         return {"Not corrected": where, **lines}
     return lines
+
+
+def _drawn(run: CorrectRun) -> str:
+    """Of how many sources people's ratings were taken, where not of all; "" where that was not asked for."""
+    labels, sources = (
+        run.manifest["settings"].get("labels"),
+        run.tables["corrected"].groupby("language")["sources"].max(),
+    )
+    if not labels or sources.empty:  # of a test set none are left out
+        return ""
+    if (sources <= labels).all():
+        return f"None was left out: no language has more than {labels}."
+    rest = "; all where there are no more" if (sources <= labels).any() else ""
+    return f"{labels} of each language, drawn for this run{rest}."
 
 
 def definitions(run: CorrectRun) -> dict[str, str]:
