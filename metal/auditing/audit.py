@@ -203,7 +203,7 @@ def _result(
         judges=tuple(judges),
         compared=(*people, *judges),
         tables=tables,
-        disagreements=disagreements(of_classes, items),
+        disagreements=disagreements(audited, items),
         warnings=(
             *messages[:faults],
             *_left_out(dataset, settings, audited),

@@ -6,15 +6,16 @@ One row for each output and criterion, with the texts and every rating, so that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from metal.auditing.cells import AuditCell
 from metal.data.dataset import Dataset
-from metal.stats.aggregate import ALL, CASES
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.aggregate import ALL, CASES, NONE, SOME
+from metal.stats.patterns import Codes, Numbers, ratio
+
+DIGITS = 10  # of the mean of equal scores, which would else differ from them
 
 RATING = pa.struct(
     {
@@ -34,7 +35,7 @@ SCHEMA = pa.schema(
         "output": pa.string(),
         "generator": pa.string(),
         "case": pa.string(),  # how far the people agree
-        "people": pa.float64(),  # their aggregate; null where it is no class
+        "people": pa.float64(),  # their aggregate; null where it is no class. Of scores without classes: their mean
         "people_range": pa.float64(),  # largest distance between two people
         "judge_difference": pa.float64(),  # largest distance of a judge from the aggregate; null without one
         "judges_differing": pa.list_(pa.string()),
@@ -50,7 +51,8 @@ def disagreements(cells: Sequence[AuditCell], dataset: Dataset) -> pa.Table:
     """The disagreements of all cells (SCHEMA), criteria and languages in the order of the cells.
 
     Only outputs with enough people count. Distances are in units of the scale; on a nominal scale every difference
-    is 1. An unanswered question is not a disagreement, but is listed among the ratings.
+    is 1. Scores without classes are compared with the mean of the people's. An unanswered question is not a
+    disagreement, but is listed among the ratings.
     """
     outputs = _output_columns(dataset)
     return pa.concat_tables([SCHEMA.empty_table(), *(_rows(cell, dataset, outputs) for cell in cells)])
@@ -74,22 +76,24 @@ def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
 def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
     """The outputs of a cell with any disagreement, how large it is, and all ratings."""
     judges = list(cell.judges)
-    codes = cell.matrix.of(judges) if judges else np.empty((len(cell.truth), 0), dtype=np.int16)
-    away = np.where((codes >= 0) & (cell.truth >= 0)[:, None], _distance(cell, codes, cell.truth[:, None]), np.nan)
+    given = cell.values_of(cell.matrix.of(judges)) if judges else np.empty((len(cell.truth), 0))
+    people = cell.values_of(cell.by_people)
+    truth = _mean(people) if cell.continuous else cell.values_of(cell.truth)
+    truth = np.where(cell.complete, truth, np.nan)
+    away = _distance(cell, given, truth[:, None])
     differs = away > 0
-    people = cell.by_people
-    low = np.where(people >= 0, people, cell.levels).min(axis=1)
-    spread = np.where(cell.complete, _distance(cell, people.max(axis=1), low), 0.0)
-    items = np.flatnonzero(cell.complete & (differs.any(axis=1) | (cell.case > ALL)))
+    low, high = (np.where(np.isnan(people), unknown, people) for unknown in (np.inf, -np.inf))
+    spread = np.where(cell.complete, _distance(cell, high.max(axis=1), low.min(axis=1)), 0.0)
+    case = _case(people, spread) if cell.continuous else cell.case
+    items = np.flatnonzero(cell.complete & (differs.any(axis=1) | (case > ALL)))
     largest = np.max(np.nan_to_num(away[items], nan=-1), axis=1, initial=-1)
-    truth = cell.truth[items]
     places = cell.matrix.places[items].max(axis=1, initial=-1)
     output = dataset.ratings["output"].array.codes[cell.rows[places]]
     columns = {name: column.take(pa.array(output)) for name, column in outputs.items()} | {
         "language": pa.repeat(pa.scalar(cell.language), len(items)),
         "criterion": pa.repeat(pa.scalar(cell.criterion.name), len(items)),
-        "case": pa.array(CASES).take(pa.array(np.maximum(cell.case[items], ALL))),
-        "people": _null_if_nan(np.where(truth >= 0, cell.values[truth], np.nan)),
+        "case": pa.array(CASES).take(pa.array(np.maximum(case[items], ALL))),
+        "people": _null_if_nan(truth[items]),
         "people_range": pa.array(spread[items]),
         "judge_difference": _null_if_nan(np.where(largest >= 0, largest, np.nan)),
         "judges_differing": _listed(differs[items], _named(np.nonzero(differs[items])[1], judges)),
@@ -98,11 +102,21 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
     return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
 
 
-def _distance(cell: AuditCell, first: Any, second: Any) -> Any:
-    """The distance of two class codes; the caller must mask negative codes, for which it is meaningless."""
-    if not cell.ordered:
-        return (first != second).astype(np.float64)
-    return np.abs(cell.values[np.clip(first, 0, None)] - cell.values[np.clip(second, 0, cell.levels - 1)])
+def _mean(scores: Numbers) -> Numbers:
+    """(items,) the mean score of the people."""
+    return ratio(np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1)).round(DIGITS)
+
+
+def _case(scores: Numbers, spread: Numbers) -> Codes:
+    """(items,) the agreement case of people's scores: all equal, some, or no two."""
+    alike = (np.diff(np.sort(scores, axis=1), axis=1) == 0).any(axis=1)
+    return np.where(spread == 0, ALL, np.where(alike, SOME, NONE))
+
+
+def _distance(cell: AuditCell, first: Numbers, second: Numbers) -> Numbers:
+    """The distance of scores; NaN where either is missing."""
+    away = np.abs(first - second)
+    return away if cell.ordered else np.sign(away)
 
 
 def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
@@ -120,7 +134,7 @@ def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
         _named(rater, names),
         _named(rater, [dataset.raters[name].kind for name in names]),
         _null_if_nan(table["score"].to_numpy()[rows]),
-        _named(np.where(code < 0, cell.levels, code), labels),
+        _named(np.where((code < 0) | cell.continuous, cell.levels, code), labels),
         _named(reasons.codes.to_numpy()[rows], [str(reason) for reason in reasons.categories]),
         pa.array(table["comment"].iloc[rows], pa.string(), from_pandas=True),
     ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from metal.auditing.cells import cells
 from metal.auditing.disagreements import SCHEMA, disagreements
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.records import Criterion, Scale
 from tests.conftest import HALLUCINATIONS, MakeDataset
 
 # item:                0  1  2  3  4  5
@@ -24,7 +27,7 @@ SCORES = {
 
 def disagreeing(dataset: Dataset, **settings: Any) -> list[dict[str, Any]]:
     chosen = AuditSettings(**settings)
-    return disagreements(list(cells(dataset, chosen)), dataset).to_pylist()
+    return disagreements(list(cells(dataset, chosen, continuous=True)), dataset).to_pylist()
 
 
 def test_worked_by_hand(make_dataset: MakeDataset) -> None:
@@ -72,6 +75,20 @@ def test_an_unanswered_question_stands_with_its_reason(make_dataset: MakeDataset
 def test_nominal_classes_are_one_apart(make_dataset: MakeDataset) -> None:
     rows = disagreeing(make_dataset({"hi": {"A1": [0, 1], "A2": [0, 1], "A3": [1, 1], "j1": [1, 0]}}, HALLUCINATIONS))
     assert [(row["people_range"], row["judge_difference"]) for row in rows] == [(1, 1), (0, 1)]
+
+
+def test_scores_without_classes_stand_beside_the_mean(make_dataset: MakeDataset) -> None:
+    # Means: 20; 33.33; 70; 5. j1 is 10 away, then on the mean of three equal scores, then silent.
+    people = {"A1": [10, 30, 70, 5], "A2": [20, 30, 70, 5], "A3": [30, 40, 70, 5]}
+    direct = Criterion("direct", Scale("interval"))
+    rows = disagreeing(make_dataset({"en": people | {"j1": [30, 34, 70, None], "j2": [20, 30, 70, 0]}}, direct))
+    assert [row["output"] for row in rows] == ["en-0/g0", "en-1/g0", "en-3/g0"]
+    assert [row["case"] for row in rows] == ["none agree", "some agree", "all agree"]
+    assert [row["people"] for row in rows] == pytest.approx([20, 100 / 3, 5])
+    assert [row["people_range"] for row in rows] == [20, 10, 0]
+    assert [row["judge_difference"] for row in rows] == pytest.approx([10, 10 / 3, 5])
+    assert [row["judges_differing"] for row in rows] == [["j1"], ["j1", "j2"], ["j2"]]
+    assert {rating["label"] for row in rows for rating in row["ratings"]} == {""}
 
 
 def test_only_those_compared_are_shown(make_dataset: MakeDataset) -> None:

@@ -8,7 +8,15 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
+from metal.auditing.verdict import VERDICTS
+from metal.data.dataset import load_dataset
+from metal.data.languages import language_name
+from metal.data.records import Criterion, Scale
+from tests.conftest import MakeDataset
 from tests.report.checks import Visiting, check_page, check_policy, visits
+from tests.report.conftest import WriteRun, written
+
+MLQE = Path(__file__).parents[2] / "datasets" / "mlqe"
 
 
 def disagreements(run: Path) -> list[dict[str, Any]]:
@@ -149,6 +157,56 @@ def test_a_verdict_opens_all_of_it(demo_run: Path, visit: Visiting) -> None:
     again.locator("#why h2").wait_for()
     assert again.inner_text("#why h2") == page.inner_text("#why h2")
     assert again.locator("a.v[aria-current]").count() == 1
+
+
+def test_a_verdict_on_scores_opens_typical_outputs(
+    make_dataset: MakeDataset, write_run: WriteRun, visit: Visiting
+) -> None:
+    # j is 1 to 32 away from people on 32 of 40 outputs, k nowhere; 15, 16 and 17 are in the middle.
+    people = [(7 * item) % 100 for item in range(40)]
+    away = [0 if item < 8 else item - 7 for item in range(40)]
+    scores = {"A1": people, "A2": people, "j": [sum(both) for both in zip(people, away, strict=True)], "k": people}
+    folder = write_run(make_dataset({"en": scores}, Criterion("direct", Scale("interval"))))
+    page = visit(folder / "report.html", "#why-1-1-1").page
+    page.locator("#why article").first.wait_for()
+    outputs = page.locator("#why article p.soft bdi:last-child").all_inner_texts()
+    assert outputs == [f"en-{item}/g0" for item in (22, 23, 24)]
+    assert f"on average {people[22]} (all agree)" in page.inner_text("#why article")
+    page.get_by_text("All its disagreements").click()
+    page.get_by_text("32 found").wait_for()
+    assert page.locator("[name=criterion]").input_value() == "direct"
+    page.goto(page.url.split("#")[0] + "#why-2-1-1")
+    page.get_by_text("It differs from the people on no output with a full panel.").wait_for()
+    assert page.locator("#why a").all_inner_texts() == ["Back to the cell"]
+
+
+def test_a_verdict_says_of_how_many_items_and_at_which_level(
+    make_dataset: MakeDataset, write_run: WriteRun, visit: Visiting
+) -> None:
+    # Two people rated 60 outputs, which the verdict is of; all three 50, which F1 is of. Always 2: F1 as the constant.
+    people = [2, 2, 2, 2, 2, 2, 2, 2, 2, 0] * 6
+    third: list[int | None] = [*people[:50], *[None] * 10]
+    folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "A3": third, "constant": [2] * 60}}))
+    page = visit(folder / "report.html", "#why-1-1-1").page
+    page.get_by_text("Intervals are 95%; those of what it keeps").wait_for()
+    titles = page.locator("#why dt").all_inner_texts()
+    assert {"weighted F1, 50 items", "kappa, 50 items", "people's F1 against the others, 50 items"} <= {*titles}
+    assert "people's alpha" in titles  # of 60, as the verdict is
+    assert "constant on task_quality in English has F1 0.85 on 50 outputs with a full panel;" in page.inner_text(
+        ".cards"
+    )
+    assert "60 outputs compared" in page.inner_text(".scope")
+
+
+def test_the_matrix_is_sorted_by_verdict_and_then_by_the_share_kept(tmp_path: Path, visit: Visiting) -> None:
+    written(load_dataset(MLQE), tmp_path / "run", criteria=("translation_quality",))
+    page = visit(tmp_path / "run" / "report.html").page
+    page.click("#sort")
+    verdicts = pd.read_csv(tmp_path / "run" / "tables" / "verdicts.csv")
+    verdicts["place"] = verdicts["verdict"].map(VERDICTS.index)
+    best = verdicts.sort_values(["place", "share_kept"], ascending=[True, False])["language"].map(language_name)
+    assert verdicts["place"].duplicated().sum() >= 3
+    assert page.locator("table.answers").first.locator("thead th").all_inner_texts() == best.to_list()
 
 
 def test_the_matrix_is_turned_and_sorted(demo_run: Path, visit: Visiting) -> None:

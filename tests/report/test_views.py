@@ -350,7 +350,7 @@ def test_the_nearest_judge_is_the_surest_and_lucky_choices_and_recalibration_are
     assert lead(run) == (
         "Of 4 cases, in 1 a judge is as good as a person once recalibrated; in 3 a judge is informative, but not shown "
         "to be as good. The judge that looks best in a case may be the luckiest: up to 66 percentage points of what it "
-        "keeps are luck. The surest case is the one whose interval begins highest."
+        "keeps are luck. The surest case is the one whose 90% interval begins highest."
     )
 
 
@@ -496,7 +496,7 @@ def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn
     assert dict(zip(ours["level"], ours["count"], strict=True)) == {"0 Bad": 20, "1 Medium": 20, "2 Good": 20}
     rows = {row[2].text: row for row in prediction_table(run).rows if row[1].text == "all items"}
     assert [cell.below for cell in rows["people"][4:]] == ["0 to 20", "0 to 20", "60 to 20"]
-    raters = [name for name, kind, _ in unpacked(pack(run, {}, 10**6).blob)["raters"] if kind != "human"]
+    raters = [name for name, kind, _ in unpacked(pack(run, {}, 10**6).blob)["raters"] if kind != "person"]
     assert len(set(raters)) == 4
     reasons = [cell.reason for of in by_judge(run) for cell in of.cells[0] if cell]
     assert any(reason.startswith("\u2068\u062d\u0643\u0645\u2069, ") for reason in reasons)

@@ -182,17 +182,18 @@ def lead(run: AuditRun) -> str:
         points = plural(round(100 * most), "percentage point")
         words += f" The judge that looks best in a case may be the luckiest: up to {points} of what it keeps are luck."
     if "; the surest case is " in headline(run):
-        words += " The surest case is the one whose interval begins highest."
+        words += " The surest case is the one whose 90% interval begins highest."
     return words
 
 
 def scope(run: AuditRun) -> str:
     """What was compared, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
-    items = int(run.tables["people"].groupby("language", observed=True)["items"].max().sum())
+    compared = run.tables["verdicts" if run.judge_names else "people"]
+    items = int(compared.groupby("language", observed=True)["items"].max().sum())
     judges = [plural(len(run.judge_names), "judge")] if len(run.judge_names) != 1 else list(run.judge_names)
     parts = [*judges, plural(people, "person", "people"), plural(len(run.languages), "language")]
-    return " · ".join([*parts, f"{items:,} outputs with a full panel"])
+    return " · ".join([*parts, f"{items:,} outputs {'compared' if run.judge_names else 'with a full panel'}"])
 
 
 def cards(run: AuditRun) -> Iterator[Remark]:
@@ -238,8 +239,8 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         f1, constant = figure(top["weighted_f1"]), figure(top["majority_f1"])
         also = " as well" if f1 == constant else ""
         words = (
-            f"{within(top['judge'])} {place(run, top)} has F1 {f1}; giving the most frequent answer to "
-            f"everything, unread, reaches {constant}{also}{more}."
+            f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; giving the most frequent answer "
+            f"to everything, unread, reaches {constant}{also}{more}."
         )
         return Remark("Beware of F1 alone", words)
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
@@ -248,6 +249,12 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         often = f"{within(least['judge'])} answers {coverage(least['coverage'])} {place(run, least)}."
         return Remark("Beware of silence", often)
     return None
+
+
+def _of_fewer(cell: dict[str, Any]) -> str:
+    """Of how many outputs F1 is, where the verdict is of others."""
+    counted = f" on {plural(int(cell['answered']), 'output')} with a full panel"
+    return counted if cell["answered"] != cell["items"] else ""
 
 
 def _own(run: AuditRun) -> Remark | None:

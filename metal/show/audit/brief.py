@@ -7,9 +7,9 @@ from typing import Any
 
 from metal.auditing.verdict import AS_GOOD, UNINFORMATIVE
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, listed, name, percent, plural
+from metal.data.text import UNDEFINED, capital, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
-from metal.show.audit.answer import each_place
+from metal.show.audit.answer import each_place, headline
 from metal.show.audit.people import agreement_table
 from metal.show.audit.verdicts import SIGNS, WORDS, JudgeVerdicts, VerdictCell, by_judge, judged_criteria, standing
 from metal.show.view import Cell, TableView
@@ -68,8 +68,11 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         plural(number, noun, "criteria" * (noun == "criterion")) for noun, number in more.items() if number
     ]:
         notes.append(f"With -v also: {' and '.join(left_out)} more.")
-    if any("%" in cell.text + cell.below for row in rows for cell in row if isinstance(cell, Cell)):
-        notes.insert(0, "%: the share it keeps of what a person knows.")
+    shares = any("%" in cell.text + cell.below for row in rows for cell in row if isinstance(cell, Cell))
+    meant = ["%: the share it keeps of what a person knows"] if shares else []
+    meant += ["in brackets: a 90% interval"] if "[" in headline(run) else []
+    if meant:
+        notes.insert(0, capital(f"{'; '.join(meant)}."))
     if signs:
         shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for _, cells in columns for cell in cells if cell}
         notes.insert(0, f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}.")

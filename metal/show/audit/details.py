@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from metal.data.progress import followed
-from metal.data.text import UNDEFINED, name, percent, printable
+from metal.data.text import UNDEFINED, name, percent, plural, printable
 from metal.runs.audit_run import AuditRun
-from metal.runs.columns import Row
+from metal.runs.columns import Column, Row
 from metal.show.audit.verdicts import VerdictCell, by_judge
 from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
@@ -22,8 +26,18 @@ FIGURES = {
     "pairs": ("swap_consistency", "first_place"),
     "people": ("alpha", "leave_one_out_f1"),
 }
+OF = {  # figures of other items than the verdict, and the column that says of how many
+    "weighted_f1": "answered",
+    "majority_f1": "answered",
+    "kappa": "answered",
+    "coverage": "asked",
+    "alpha": "fleiss_items",
+    "leave_one_out_f1": "items",
+}
 MOST_LEVELS = 8  # of a table of confusions
 
+KEY = ["judge", "criterion", "language"]
+PLACE = itemgetter(*KEY)
 Key = tuple[str, str, str]
 Rows = Mapping[Key, list[Row]]
 
@@ -32,10 +46,12 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     """{place of a verdict: what to show of it}, as many as fit into `room` characters of a blob, drawn evenly."""
     cells = [cell for of in by_judge(run) for row in of.cells for cell in row if cell]
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
+    differing = _differing(run)
     order = np.random.default_rng(seed).permutation(len(cells))
     while len(order):
         packed = {
-            cells[place].place: _detail(run, cells[place], tables) for place in followed(sorted(order), "verdicts")
+            cells[place].place: _detail(run, cells[place], tables, differing)
+            for place in followed(sorted(order), "verdicts")
         }
         size = len(blob(packed))
         if size <= room:
@@ -52,11 +68,25 @@ def _by_cell(run: AuditRun, table: str) -> Rows:
     return by_cell
 
 
-def _detail(run: AuditRun, cell: VerdictCell, tables: Mapping[str, Rows]) -> dict[str, Any]:
-    key = cell.row["judge"], cell.row["criterion"], cell.row["language"]
+def _differing(run: AuditRun) -> Counter[Key]:
+    """On how many outputs each judge differs from the people, by criterion and language."""
+    table = run.disagreement_table.select(["judges_differing", "criterion", "language"]).combine_chunks()
+    import pyarrow.compute as pc
+
+    judges = table["judges_differing"].combine_chunks()
+    rows = pc.list_parent_indices(judges)
+    keys = [pc.list_flatten(judges), *(table[column].take(rows) for column in ("criterion", "language"))]
+    counted = pa.table(keys, KEY).group_by(KEY).aggregate([([], "count_all")]).to_pylist()
+    return Counter({PLACE(row): row["count_all"] for row in counted})
+
+
+def _detail(
+    run: AuditRun, cell: VerdictCell, tables: Mapping[str, Rows], differing: Mapping[Key, int]
+) -> dict[str, Any]:
+    key = PLACE(cell.row)
     rows = {table: of.get(key, of.get(("", *key[1:]), [])) for table, of in tables.items()} | {"verdicts": [cell.row]}
     figures = [
-        [f"people's {column.title}" if table == "people" else column.title, column.text(row), column.ends(row)]
+        [_called(table, column, row, cell), column.text(row), column.ends(row)]
         for table, names in FIGURES.items()
         for row in rows[table]
         for column in run.columns(table)
@@ -68,9 +98,17 @@ def _detail(run: AuditRun, cell: VerdictCell, tables: Mapping[str, Rows]) -> dic
         "j": name(key[0]),
         "c": key[1],
         "l": key[2],
+        "n": differing[key],
         "f": figures,
         "t": [table for table in (_classes(run, rows["by_class"]), _confusion(rows["confusion"])) if table],
     }
+
+
+def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
+    """What a figure is of; with the number of its items where the verdict has another."""
+    title = f"people's {column.title}" if table == "people" else column.title
+    items = row.get(OF.get(column.name, ""), math.nan)
+    return f"{title}, {plural(int(items), 'item')}" if items > 0 and items != cell.row["items"] else title
 
 
 def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from metal.data.languages import language_name, text_direction
 from metal.data.progress import followed
+from metal.data.records import KINDS
 from metal.data.text import name, printable
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.details import details
@@ -117,15 +118,18 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
         "texts": list(texts),
         "raters": _raters(run, raters),
         "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
-        "criteria": {criterion.name: _criterion(criterion) for criterion in run.audited},
+        "criteria": {name: _criterion(run, name) for name in run.tables["people"]["criterion"].unique()},
     }
 
 
-def _criterion(criterion: Any) -> dict[str, Any]:
+def _criterion(run: AuditRun, name: str) -> dict[str, Any]:
+    criterion = run.criteria[name]
+    nominal = criterion.scale.measure == "nominal"
     return {
         "label": printable(criterion.title),
         "question": printable(criterion.question),
-        "nominal": criterion.scale.measure == "nominal",
+        "nominal": nominal,
+        "span": 1 if nominal else run.span(name),
         "levels": [[level.value, printable(level.label)] for level in criterion.scale.levels],
     }
 
@@ -137,7 +141,7 @@ def _raters(run: AuditRun, raters: Iterable[str]) -> list[list[str]]:
         shown = name(rater)
         if shown in names:
             shown = f"{shown} ({len(names) + 1})"
-        names[shown] = [shown, run.raters[rater].kind, name(run.raters[rater].group)]
+        names[shown] = [shown, KINDS[run.raters[rater].kind], name(run.raters[rater].group)]
     return list(names.values())
 
 

@@ -109,6 +109,11 @@ class VerdictCell:
         return WORDS[self.style]
 
     @property
+    def share_kept(self) -> str:
+        """The share it keeps, for sorting; empty where that is not known."""
+        return f"{self.row['share_kept']:.2f}" if known(self.row["share_kept"]) else ""
+
+    @property
     def word(self) -> str:
         """The verdict in a word."""
         return SIGNS[self.row["verdict"]][1]

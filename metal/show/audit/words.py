@@ -184,8 +184,9 @@ def definitions(run: AuditRun) -> dict[str, str]:
         "Intervals": "95%, over whole sources, because outputs of one source are not independent. Shares, F1 and what "
         "lies beyond chance: Wilson's, at the number of items that the sources are worth. Differences: percentile "
         f"bootstrap with {settings.get('resamples', 2000):,} resamples; of more than 2,048 sources, random blocks.",
-        "Without one person": "The least and the most of a figure when each person is left out in turn: people are a "
-        "sample, too, and every figure that rests on them is for these people.",
+        "Without one person": "The least and the most of a figure when each person is left out in turn, on the "
+        "outputs that count then, so that the figure itself may lie outside: people are a sample, too, and every "
+        "figure that rests on them is for these people.",
         "Families of tests": "Differences between judges are corrected so that one false alarm among the languages is "
         "unlikely (Holm). Verdicts are not corrected: each is about its own cell.",
         "Verdicts": "A judge is put in each person's place, facing the other people. Both are compared with the "

@@ -2,6 +2,9 @@
 // ---------------------------------------------------------------- the verdict that was chosen
 
 const TYPICAL = 3;
+const LEVELS =
+  "Intervals are 95%; those of what it keeps, beside a person, above a constant and in the reason are 90% (5% beyond each end). " +
+  "Without one person: the least and the most when each is left out in turn, on the outputs that count then.";
 
 function table([caption, heads, rows]) {
   const node = make("table", null, { class: "small" });
@@ -24,14 +27,19 @@ function table([caption, heads, rows]) {
   return scroll;
 }
 
-// Outputs on which the judge says what it most often says where people say something else.
-function typical(data, chosen) {
+// Of the outputs on which the judge differs: those where it says what it most often says where people say something
+// else; of scores without classes those where it is as far away as it usually is.
+function typical(data, wanted, items) {
+  if (!data.criteria[wanted.criterion].levels.length) {
+    const away = new Map(items.map((item) => [item, difference(data, item, wanted)]));
+    const sorted = [...items].sort((one, other) => away.get(one) - away.get(other));
+    const first = Math.max(Math.floor((sorted.length - TYPICAL) / 2), 0);
+    return sorted.slice(first, first + TYPICAL);
+  }
   const kinds = new Map();
-  for (const item of data.items) {
-    if (item.c !== chosen.c || item.l !== chosen.l || item.p === null) continue;
-    const rating = item.q.find(([rater]) => data.raters[rater][0] === chosen.j);
-    if (!rating || rating[1] === null || !distance(data, item, rating[1])) continue;
-    const kind = data.criteria[item.c].levels.length ? `${item.p} ${rating[1]}` : "";
+  for (const item of items) {
+    const rating = item.q.find(([rater]) => data.raters[rater][0] === wanted.judge);
+    const kind = `${item.p} ${rating[1]}`;
     kinds.set(kind, [...(kinds.get(kind) ?? []), item]);
   }
   const most = [...kinds.values()].sort((one, other) => other.length - one.length)[0] ?? [];
@@ -72,20 +80,28 @@ async function explain() {
     const figures = make("dl", null, { class: "figures" });
     for (const [title, value, ends] of chosen.f) {
       const pair = make("div");
-      pair.append(make("dt", title), make("dd", ends ? `${value} ${ends.split("\n")[0]}` : value));
+      const said = make("dd", value);
+      if (ends) said.append(make("span", ends, { class: "below" }));
+      pair.append(make("dt", title), said);
       figures.append(pair);
     }
     const tables = make("div", null, { class: "tables" });
     tables.append(...chosen.t.map(table));
-    const items = typical(data, chosen);
+    const wanted = { language: chosen.l, criterion: chosen.c, who: "judge", judge: chosen.j };
+    const items = data.items.filter((item) => matches(data, item, wanted));
     const others = make("ul", null, { class: "notes" });
     others.append(...chosen.o.map((line) => make("li", line)));
     if (chosen.o.length) why.append(make("p", "Other runs say:"), others);
-    why.append(figures, tables);
-    if (items.length) why.append(make("h3", "Typical disagreements"), ...items.map((item) => card(data, item)));
-    else why.append(make("p", "No disagreement of this cell is in the page; disagreements.parquet has them all.", { class: "soft" }));
-    const more = new URLSearchParams({ language: chosen.l, criterion: chosen.c, who: "judge", judge: chosen.j });
-    why.append(make("a", "All its disagreements", { href: `#disagreements?${more}` }));
+    why.append(figures, make("p", LEVELS, { class: "soft" }), tables);
+    if (items.length) {
+      const cards = typical(data, wanted, items).map((item) => card(data, item));
+      const all = items.length < chosen.n ? `${items.length.toLocaleString("en")} of its ${chosen.n.toLocaleString("en")} disagreements` : "All its disagreements";
+      why.append(make("h3", "Typical disagreements"), ...cards, make("a", all, { href: `#disagreements?${new URLSearchParams(wanted)}` }));
+    } else {
+      const none = "It differs from the people on no output with a full panel.";
+      const elsewhere = `None of the ${chosen.n.toLocaleString("en")} outputs on which it differs from the people is in this page; disagreements.parquet has them.`;
+      why.append(make("p", chosen.n ? elsewhere : none, { class: "soft" }));
+    }
   } else {
     const where = "Its figures stand in tables/judges.csv, its answers in disagreements.parquet, beside this page.";
     why.append(make("p", where, { class: "soft" }));
@@ -128,14 +144,21 @@ function turn(matrix) {
   redraw(matrix, rows, columns, (down, across) => cells[across][down]);
 }
 
-// Rows and columns whose verdicts are better come first.
+// Rows and columns whose verdicts are better come first; of equal ones, those that keep more of what a person knows.
 function sort(matrix) {
   const [columns, rows, cells] = parts(matrix);
+  const mean = (numbers, none) => (numbers.length ? numbers.reduce((sum, number) => sum + number, 0) / numbers.length : none);
   const worth = (list) => {
-    const places = list.map((td) => ORDER.indexOf(td.firstElementChild?.classList[1])).map((place) => (place < 0 ? ORDER.length : place));
-    return places.reduce((sum, place) => sum + place, 0) / Math.max(places.length, 1);
+    const links = list.map((td) => td.firstElementChild).filter(Boolean);
+    const places = links.map((link) => ORDER.indexOf(link.classList[1]));
+    const shares = links.map((link) => parseFloat(link.dataset.kept)).filter(Number.isFinite);
+    return [mean(places, ORDER.length), -mean(shares, -Number.MAX_VALUE)];
   };
-  const ranked = (names, of) => names.map((_, place) => place).sort((one, other) => worth(of(one)) - worth(of(other)));
+  const ranked = (names, of) => {
+    const worths = names.map((_, place) => worth(of(place)));
+    const order = names.map((_, place) => place);
+    return order.sort((one, other) => worths[one][0] - worths[other][0] || worths[one][1] - worths[other][1]);
+  };
   const down = ranked(rows, (row) => cells[row]);
   const across = ranked(columns, (column) => cells.map((row) => row[column]));
   redraw(matrix, across.map((place) => columns[place]), down.map((place) => rows[place]), (row, column) => cells[down[row]][across[column]]);

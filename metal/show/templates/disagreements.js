@@ -15,7 +15,7 @@ function difference(data, item, wanted) {
   if (wanted.who !== "people") {
     for (const [rater, score] of item.q) {
       const [name, kind] = data.raters[rater];
-      if (kind === "human" || (wanted.judge && name !== wanted.judge)) continue;
+      if (kind === "person" || (wanted.judge && name !== wanted.judge)) continue;
       const away = distance(data, item, score);
       if (away) largest = Math.max(largest ?? 0, away);
     }
@@ -46,12 +46,12 @@ const anchor = (item) => `item=${encodeURIComponent(item.c)}/${encodeURIComponen
 
 function row(data, item, [rater, score, given, reason, comment]) {
   const [name, kind, group] = data.raters[rater];
-  const away = distance(data, item, score) > 0;
+  const away = data.criteria[item.c].levels.length && distance(data, item, score) > 0;
   const line = make("tr", null, { class: away ? "away" : undefined, role: "row" });
   const head = make("th", null, { scope: "row" });
   head.append(make("bdi", name));
   const words = score === null ? `no answer: ${reason || "no reason given"}` : label(data, item, score);
-  line.append(head, make("td", group && group !== kind && group !== name ? `${kind}, ${group}` : kind), make("td", away ? `${words} ≠` : words));
+  line.append(head, make("td", group && group !== name ? `${kind}, ${group}` : kind), make("td", away ? `${words} ≠` : words));
   line.append(make("td", data.texts[comment], { class: "comment", dir: "auto" }));
   return line;
 }
@@ -72,7 +72,8 @@ function card(data, item) {
   const title = make("h3");
   title.append(make("span", `${data.criteria[item.c].label}, ${data.languages[item.l][0]}`));
   title.append(make("a", "link to this", { href: `#${anchor(item)}` }));
-  const people = item.p === null ? "no class (a tie)" : label(data, item, item.p);
+  let people = "no class (a tie)";
+  if (item.p !== null) people = data.criteria[item.c].levels.length ? label(data, item, item.p) : `on average ${Number(item.p.toPrecision(5))}`;
   const facts = make("p", null, { class: "soft" });
   facts.append("people: ", make("b", people), ` (${item.a}) · generator `, make("bdi", item.g), " · output ", make("bdi", item.o));
   node.append(title, facts);
@@ -101,9 +102,9 @@ async function browse() {
     $("no-unpacking").hidden = false;
     return;
   }
-  const judges = data.raters.filter(([, kind]) => kind !== "human").map(([name]) => name).sort();
+  const judges = data.raters.filter(([, kind]) => kind !== "person").map(([name]) => name).sort();
   for (const name of judges) filters.elements.judge.append(make("option", name, { value: name }));
-  for (const [code, [name]] of Object.entries(data.languages)) filters.elements.language.append(make("option", `${code} ${name}`, { value: code }));
+  for (const [code, [name]] of Object.entries(data.languages)) filters.elements.language.append(make("option", name, { value: code }));
   for (const [key, criterion] of Object.entries(data.criteria)) filters.elements.criterion.append(make("option", criterion.label, { value: key }));
 
   let found = [];
@@ -126,7 +127,8 @@ async function browse() {
   function search() {
     const wanted = chosen();
     const matching = data.items.filter((item) => matches(data, item, wanted));
-    const sizes = new Map(matching.map((item) => [item, difference(data, item, wanted)]));
+    const size = (item) => difference(data, item, wanted) / data.criteria[item.c].span;
+    const sizes = new Map(matching.map((item) => [item, size(item)]));
     list(matching.sort((one, other) => sizes.get(other) - sizes.get(one)));
   }
   // The address carries the choice, so that it can be sent to others.
