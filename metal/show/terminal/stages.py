@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PERCENT = "%"
+LATE = 1.0  # seconds by which a step may take longer before nobody knows what is left
 QUIET_EVERY = 10.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -35,7 +36,7 @@ class Stage:
 
     @property
     def left(self) -> float:
-        """Seconds to its end at its rate so far; 0 or less where a step takes longer than those before."""
+        """Seconds to its end at its rate so far; below 0 where a step takes longer than those before."""
         steps = (self.total - self.done) * (self.reported - self.began) / self.done if self.has_rate else 0
         return steps - (time.monotonic() - self.reported)
 
@@ -57,8 +58,8 @@ class Stage:
             shown.append(per_second(rate, unit))
             if not total:
                 shown.append(_clock(now - self.began))
-            elif outermost and self.left > 0:
-                shown.append(f"{_clock(math.ceil(self.left))} left")
+            elif outermost and self.left > -LATE:
+                shown.append(f"{_clock(max(math.ceil(self.left), 1))} left")
         return "; ".join(shown)
 
 
@@ -86,7 +87,7 @@ class Stages:
         """The stage that is shown, and the outermost one."""
         under_way = [*reversed(self.stages.copy().values())]
         nested = sorted((stage for stage in under_way if stage.total), key=lambda stage: stage.began)
-        in_time = (stage for stage in nested if stage.left > 0)
+        in_time = (stage for stage in nested if stage.left > -LATE)
         with_rate = (stage for stage in under_way if stage.has_rate)
         return next(iter([*in_time, *with_rate, *under_way]), None), next(iter(nested), None)
 
