@@ -152,7 +152,7 @@ def probe_run(
     if place.exists():
         if load_dataset(place).outputs != plan.dataset.outputs:
             raise UsageError(f"{place} holds other probes than these; give another `folder`, or take it away")
-    else:
+    elif not dry_run:
         plan.dataset.save(place)
     if callbacks:
         for warning in plan.warnings:
@@ -160,7 +160,7 @@ def probe_run(
     run = Path(out) if out else Path("runs") / f"{place.resolve().name}-judges"
     terms: dict[str, Any] = {"dry_run": dry_run, "max_cost": max_cost, "limit": limit, "concurrency": concurrency}
     terms |= {"prompt_folders": prompt_folders, "base_url": base_url, "callbacks": callbacks}
-    return ask(place, judge, prompt=prompt, out=run, **terms)
+    return ask(place if place.exists() else plan.dataset, judge, prompt=prompt, out=run, **terms)
 
 
 @documented

@@ -203,7 +203,8 @@ def _says(
         return NOT_LURED, seen.raised_p, _within(seen, ends), ""
     if expected == STAYS:
         even = _within(seen, ends)
-        return UNMOVED if even else UNKNOWN, seen.moved_p if kind == "invariant" else math.nan, even, ""
+        why = "" if even else f"says: scores are not shown to stay within {MARGIN:.0%} of the scale"
+        return UNMOVED if even else UNKNOWN, seen.moved_p if kind == "invariant" else math.nan, even, why
     if seen.room < ROOM:
         return UNKNOWN, math.nan, True, "says: clean outputs have the worst score already"
     if kind == "graded" and not noticed.low > 0.5:
@@ -232,7 +233,7 @@ def _conclude(rows: list[dict[str, Any]]) -> None:
                 alone.setdefault((row["language"], row["condition"]), []).append(row["a"])
             if p < LEVEL and not row["final"]:
                 row["says"] = {FALLS: BLIND, CAPPED: LURED, STAYS: MOVED}[row["expected"]]
-                row["line"] = _line(row)
+                row["line"], row["undefined"] = _line(row), ""
         for row in own:
             others = alone.get((row["language"], row["condition"]))
             if others and row["expected"] == FALLS:

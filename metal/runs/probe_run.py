@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metal.data.text import capital, count, estimate, figure, p_value, percent, signed
-from metal.fairness.probes import AGAINST, MOVED, NOT_LURED, PROBES, TRENDS
+from metal.data.text import UNDEFINED, capital, count, estimate, figure, p_value, percent, signed
+from metal.fairness.conditions import FALLS, STAYS
+from metal.fairness.probes import AGAINST, CAPPED, MOVED, NOT_LURED, PROBES, TRENDS
 from metal.runs.audit_run import HEAD, JUDGE
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import DISQUALIFIES, NOTED, WARNS, Run, VerdictLine
+
+MUST = {FALLS: "fall", STAYS: "stay", CAPPED: "not rise"}  # what a score must do
 
 DESCRIBED: Tables = {
     "probes": with_the_rest(
@@ -17,7 +20,7 @@ DESCRIBED: Tables = {
             *HEAD,
             JUDGE,
             Column("condition", "changed", below=lambda row: row["kind"]),
-            Column("expected", "must"),
+            Column("expected", "must", lambda expected: MUST.get(expected, UNDEFINED)),
             Column("says", "says", capital),
             Column("a", "A", figure, interval=True),
             Column("p_adjusted", "p, corrected", p_value),

@@ -19,7 +19,8 @@ from metal.data.records import Rater, Rating
 from metal.errors import UsageError
 from metal.raters.judges.fake import Behaviour, respond
 from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
-from metal.show.pages import screen
+from metal.show.pages import headline, screen, tables
+from metal.show.probe.answer import cards
 from metal.show.probe.page import answer
 from metal.show.view import TableView
 from tests.report.checks import Visiting, check_names_are_text, check_saved
@@ -50,6 +51,8 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     outputs(40).save("datasets/news")
     judges = "fake:blind?language=yo,fake:sensitive?d=3,fake:swayed?by=order&language=en&shift=4"
     probes = "swapped-output,bold-type,order-in-English"
+    assert metal.probe_run("datasets/news", judges, probes=probes, per_language=9, dry_run=True).outcome.dry_run
+    assert [*Path().glob("*/*")] == [Path("datasets/news")]  # a dry run leaves nothing
     run = metal.probe_run("datasets/news", judges, probes=probes, limit=300)
     assert not run.complete
     run = metal.probe_run("datasets/news", judges, probes=probes)  # goes on
@@ -75,6 +78,18 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert line in list(report.remarks())
     [first] = [part for part in screen(report) if isinstance(part, TableView)]
     assert (len(first.rows), first.cut) == (8, "The first 8 of 9 rows; -v shows all.")
+    assert not any(cell.below for row in first.rows for cell in row)  # a line each
+    unsaid = table[table["says"].isin(["cannot say", "decides nothing"])]
+    assert len(unsaid) > 10
+    assert unsaid["undefined"].str.startswith("says: ").all()
+    blind, lured = "fake:blind?language=yo", "fake:swayed?by=order&language=en&shift=4"
+    assert str(list(cards(report))[-1].words) == (
+        f"Do not use {lured} alone in English; nor {blind} alone in Yoruba. Let people rate there."
+    )
+    figures = [view for view in tables(report) if view.source == "probes"][1:]
+    assert [(view.title, view.columns[:4]) for view in figures] == [
+        (f"All figures: {judge}", ("", "language", "changed", "must")) for judge in (lured, blind, "fake:sensitive?d=3")
+    ]
     html = check_saved(visit, report, "runs/report", "overview", "figures", "methods")
     assert "fake:blind?language=yo is blind in Yoruba, to " in html
 
@@ -143,6 +158,10 @@ def test_what_does_not_matter_and_what_leaves_no_room() -> None:
     assert "j is moved in English and Yoruba, by bold type." in moved.report()
     even = metal.probe_report(with_scores(planned("bold-type"), Rater("j", "llm"), 0)).tables["probes"]
     assert set(even["says"]) <= {"unmoved", "cannot say"}
+    assert set(moved.tables["probes"]["undefined"]) == {""}
+    assert [card.words for card in cards(moved)] == [
+        "Give j only texts alike in what moves it in English and Yoruba: bold type."
+    ]
     dataset = planned("empty")
     severe = [Rating(name, "task_quality", "j", 1.0) for name in dataset.outputs]
     facts = pd.concat([dataset.ratings.loc[:, list(FACTS)].astype(object), facts_from(severe).astype(object)])
@@ -170,6 +189,33 @@ def test_the_worst_criterion_is_so_by_its_own_scale() -> None:
     judged = with_parts(probes, raters=[*probes.raters.values(), Rater("j", "llm")], facts=tidy_facts(facts))
     ((_, cell),) = answer(metal.probe_report(judged)).rows
     assert (cell.text, cell.below) == ("\N{MINUS SIGN}0.20", "fluency")
+
+
+def test_a_first_screen_says_only_what_holds() -> None:
+    """One judge misses empty outputs in two languages and swapped ones in English; another swapped ones in Yoruba."""
+    data = planned("swapped-output,empty,other-encoding")
+    english, yoruba, swapped = ("en", "empty"), ("yo", "empty"), "swapped output"
+    missed = {"first": {english, yoruba, ("en", swapped)}, "second": {("yo", swapped)}}
+    ratings = [
+        Rating(name, "task_quality", judge, 1.0 if seen and output.condition in ("empty", swapped) else 5.0)
+        for judge, unseen in missed.items()
+        for name, output in data.outputs.items()
+        for seen in [(output.language, output.condition) not in unseen]
+    ]
+    judged = with_parts(data, raters=[Rater(judge, "llm") for judge in missed], facts=facts_from(ratings))
+    report = metal.probe_report(judged)
+    assert headline(report) == (
+        "first is blind in English, to most changes that spoil a text, swapped outputs and empty outputs. "
+        "It is blind in Yoruba, too. Also blind: second in Yoruba."
+    )
+    *_, last = cards(report)
+    assert (
+        last.words == "Do not use first alone in English and Yoruba; nor second alone in Yoruba. Let people rate there."
+    )
+    view = answer(report)
+    assert view.notes[0].endswith("On task_quality. –: no such change in this language was rated.")
+    by_row = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in view.rows}
+    assert by_row["second", "another encoding of letters"] == ["–", "0.00"]  # English has none
 
 
 def test_what_cannot_be_asked_is_said_in_a_line(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
-from metal.data.text import listed, plural, within
-from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED
+from metal.data.text import capital, listed, plural, within
+from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
 from metal.show.parts import criterion_in_words, judges_by_language
@@ -19,30 +20,37 @@ BY = {BLIND: "to", LURED: "by", MOVED: "by"}
 
 
 def headline(run: ProbeRun) -> str:
-    """In which languages the judge is blind to what; else by what it is lured or moved."""
+    """In which languages the judge is blind to what; else by what it is lured or moved; and other judges."""
     rows = run.records("probes")
-    judges = list(dict.fromkeys(row["judge"] for row in rows))
     for says in AGAINST:
-        against = [row for row in rows if row["says"] == says]
-        if not against:
+        if not (against := _by_judge(row for row in rows if row["says"] == says)):
             continue
-        counts = {judge: sum(row["judge"] == judge for row in against) for judge in judges}
-        worst = max(judges, key=lambda judge: counts[judge])
-        own = [row for row in against if row["judge"] == worst]
-        others = sum(count > 0 for count in counts.values()) - 1
-        more = f" So {'is' if others == 1 else 'are'} {plural(others, 'more judge')}." if others else ""
-        return f"{within(worst)} {DOES[says]} in {_languages(own)}, {BY[says]} {_changes(own)}.{more}"
-    who = within(judges[0]) if len(judges) == 1 else f"any of {len(judges)} judges"
-    languages = plural(len({row["language"] for row in rows}), "language")
-    return f"Nothing is shown against {who} in {languages}, which does not show that it can judge."
+        (judge, own), *others = against.items()
+        by_language: dict[str, set[str]] = {}
+        for row in own:
+            by_language.setdefault(row["language"], set()).add(row["what"])
+        most = max(by_language.values(), key=len)
+        alike = [row for row in own if by_language[row["language"]] == most]
+        other = [row for row in own if by_language[row["language"]] != most]
+        more = f" It {DOES[says]} in {_languages(other)}, too." if other else ""
+        if others:
+            places = [f"{within(who)} in {_languages(theirs)}" for who, theirs in others[:MOST_NAMED]]
+            left = len(others) - MOST_NAMED
+            more += f" Also {says}: {'; '.join([*places, *([plural(left, 'more judge')] if left > 0 else [])])}."
+        return f"{within(judge)} {DOES[says]} in {_languages(alike)}, {BY[says]} {_changes(alike)}.{more}"
+    judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
+    who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
+    judge = "it" if len(judges) == 1 else "they"
+    where = plural(len(languages), "language")
+    return f"Nothing is shown against {who} in {where}, which does not show that {judge} can judge."
 
 
-def lead(run: ProbeRun) -> str:
-    """What the figures of the table are."""
-    return (
-        "Without a sign: how often the judge scores the text as it was above the changed one, 1 always, 0.5 by chance. "
-        "With a sign: how far the change moves its score."
-    )
+def _by_judge(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each judge, the judge with most of them first."""
+    by: dict[str, list[Row]] = {}
+    for row in rows:
+        by.setdefault(row["judge"], []).append(row)
+    return dict(sorted(by.items(), key=lambda of: -len(of[1])))
 
 
 def _languages(rows: Sequence[Row]) -> str:
@@ -61,23 +69,38 @@ def _changes(rows: Sequence[Row]) -> str:
 
 
 def cards(run: ProbeRun) -> Iterator[Remark]:
-    """What lures the judge, what is open, what to do next."""
+    """What lures or moves a judge besides what the headline says, what is open, what to do next."""
     rows = run.records("probes")
-    for says, title in ((LURED, "Lured"), (MOVED, "Moved by what does not matter")):
-        against = [row for row in rows if row["says"] == says]
-        if against and any(row["says"] == BLIND for row in rows):
-            where = ((within(row["judge"]), criterion_in_words(run, row["criterion"])) for row in against)
-            lines = [f"{judge}, {on}: {row['line']}" for (judge, on), row in zip(where, against, strict=True)]
+    against = {says: [row for row in rows if row["says"] == says] for says in AGAINST}
+    for says, title in [(LURED, "Lured"), (MOVED, "Moved by what does not matter")]:
+        if against[says] and any(against[worse] for worse in AGAINST[: AGAINST.index(says)]):
+            where = ((within(row["judge"]), criterion_in_words(run, row["criterion"])) for row in against[says])
+            lines = [f"{judge}, {on}: {row['line']}" for (judge, on), row in zip(where, against[says], strict=True)]
             more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
             yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
-    open_rows = sum(row["says"] == UNKNOWN for row in rows)
-    if open_rows:
-        yield Remark("Open", f"In {open_rows:,} of {plural(len(rows), 'case')} nothing can be said; the table has why.")
-    blind = {language_name(row["language"]) for row in rows if row["says"] == BLIND}
-    words = "Let people rate a sample in each language; `metal audit` says what the judge is worth."
-    if blind:
-        words = f"Do not use the judge alone in {listed(sorted(blind))}; let people rate there."
-    yield Remark("What to do next", words)
+    unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
+    if unsaid or undecided:
+        of = f"of {plural(len(rows), 'case')}"
+        counted = [f"in {unsaid:,} {of} nothing can be said"] if unsaid else []
+        counted += (
+            [f"{undecided:,} {'more' if unsaid else of} decide{'s' * (undecided == 1)} nothing"] if undecided else []
+        )
+        yield Remark("Open", f"{capital(', '.join(counted))}; “All figures” has why.")
+    yield Remark("What to do next", _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED])))
+
+
+def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
+    """Where which judge is not to be used alone, and which texts it must not be given as they are."""
+    if not unfit and not moved:
+        return "Let people rate a sample in each language; `metal audit` says what the judge is worth."
+    words = []
+    if unfit:
+        places = [f"{within(judge)} alone in {_languages(rows)}" for judge, rows in unfit.items()]
+        left = [plural(len(places) - MOST_NAMED, "more judge")] if len(places) > MOST_NAMED else []
+        words.append(f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Let people rate there.")
+    for judge, rows in islice(moved.items(), MOST_NAMED):
+        words.append(f"Give {within(judge)} only texts alike in what moves it in {_languages(rows)}: {_changes(rows)}.")
+    return " ".join(words)
 
 
 def scope(run: ProbeRun) -> str:

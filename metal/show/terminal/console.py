@@ -238,13 +238,13 @@ def table(
 
 
 def _in_parts(name: str, width: int) -> str:
-    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_` wherever they can."""
+    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_`, `?`, `&` wherever they can."""
     from rich.cells import cell_len
 
     lines: list[str] = []
     for line in name.split("\n"):
         lines.append("")
-        for part in re.findall(r"[^-/_ ]*[-/_ ]|[^-/_ ]+$", line):
+        for part in re.findall(r"[^-/_?& ]*[-/_?& ]|[^-/_?& ]+$", line):
             if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
                 lines.append("")
             lines[-1] += part
