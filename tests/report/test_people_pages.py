@@ -20,6 +20,7 @@ from metal.runs.parts import manifest
 from metal.show.charts.dots import population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
+from metal.show.leaderboard.page import ranking_chart
 from metal.show.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
@@ -76,6 +77,14 @@ def run(run_folder: Path) -> LeaderboardRun:
 def test_equal_runs_give_equal_pages(run_folder: Path, run: LeaderboardRun, tmp_path: Path) -> None:
     again = written(rich(), tmp_path / "run", with_judges=True)
     assert (again / "report.html").read_bytes() == (run_folder / "report.html").read_bytes() == page(run).encode()
+
+
+def test_a_chart_of_the_first_generators_says_so(run: LeaderboardRun) -> None:
+    first, every = ranking_chart(run, "first", 2), ranking_chart(run)
+    assert (first.notes, every.notes) == (("The first 2 of 4; all are in the table.",), ())
+    assert len(first.numbers.rows) == len(every.numbers.rows) == 4
+    assert "each of 2 generators, best first: from good" in first.alt
+    assert first.svg.count("<text") < every.svg.count("<text")
 
 
 def test_every_table_and_chart_has_its_figures(run: LeaderboardRun) -> None:

@@ -65,7 +65,7 @@ def content(run: BoardRun) -> dict[str, Any]:
     ranked = len(run.records("raters", criterion=run.main, language=run.language))
     return {
         "tables": {table.name: table for table in tables(run)},
-        "answer": raters.ranking_chart(run, MOST_FIRST),
+        "answer": raters.ranking_chart(run, "first", MOST_FIRST),
         "ranking_charts": raters.ranking_charts(run)[ranked <= MOST_FIRST :],
         "rankings": within_cells(raters.further_rankings(run), MOST_FURTHER_CELLS),
         "maps": within_cells([(table.title, table) for table in raters.language_maps(run)], MOST_MAP_CELLS),

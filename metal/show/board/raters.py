@@ -24,7 +24,7 @@ from metal.data.text import (
 from metal.runs.board_run import KINDS, OPTIONAL, BoardRun
 from metal.runs.columns import Row
 from metal.runs.run import spoken
-from metal.show.charts.dots import Dot, dots_chart
+from metal.show.charts.dots import MOST_DOTS, Dot, dots_chart
 from metal.show.charts.scatter import disagreement, panels
 from metal.show.parts import Heat, places, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView
@@ -64,36 +64,38 @@ def _kind(run: BoardRun, row: Row) -> str:
     return plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])
 
 
-def ranking_chart(run: BoardRun, most: int | None = None) -> Chart:
+def ranking_chart(run: BoardRun, key: str = "raters_pearson", most: int = MOST_DOTS) -> Chart:
     """r over outputs on the main criterion, of all raters or the first."""
-    return _ranking_chart(run, "pearson", "r over single outputs", one_person(run, run.main, run.language), most)
+    ceiling = one_person(run, run.main, run.language)
+    return _ranking_chart(run, key, "pearson", "r over single outputs", ceiling, most)
 
 
 def ranking_charts(run: BoardRun) -> list[Chart]:
     """r over outputs and r between generators on the main criterion, in one order."""
     over = ranking_chart(run)
-    between = _ranking_chart(run, "system_pearson", "r between generators' means", None)
+    between = _ranking_chart(run, "raters_system_pearson", "system_pearson", "r between generators' means")
     return [over, *([between] if between.svg else [])]
 
 
-def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None, most: int | None = None) -> Chart:
-    ranked = run.records("raters", criterion=run.main, language=run.language)[:most]
+def _ranking_chart(
+    run: BoardRun, key: str, column: str, what: str, ceiling: float | None = None, most: int = MOST_DOTS
+) -> Chart:
+    ranked = run.records("raters", criterion=run.main, language=run.language)
     rows = [Dot.of(row, column, row["rater"], run.kinds[row["rater"]]) for row in ranked]
     figures = [
         f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}".strip()
-        for dot in rows
+        for dot in rows[:most]
         if known(dot.value)
     ]
     highest = figure(max((dot.value for dot in rows if dot.value is not None and known(dot.value)), default=None))
     best = [within(dot.label) for dot in rows if figure(dot.value) == highest]
-    alt = (
-        f"Dots with 95% intervals of {plural(len(rows), 'rater')}, one per row, best first by r over outputs: {what}. "
-    )
+    shown = plural(len(rows[:most]), "rater")
+    alt = f"Dots with 95% intervals of {shown}, one per row, best first by r over outputs: {what}. "
     alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
     if ceiling is not None:
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
     return dots_chart(
-        "first" if most else f"raters_{column}",
+        key,
         f"{what}: {run.where(run.main, run.language)}",
         alt,
         rows,
@@ -104,6 +106,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None,
         finding=f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with {highest}."
         if figures[1:]
         else "",
+        most=most,
         mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
         group="cluster",
     )

@@ -15,7 +15,7 @@ from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
 LABEL = 26  # characters of a name that are drawn
-MOST_ROWS = 60  # more cannot be read in one drawing
+MOST_DOTS = 60  # more cannot be read in one drawing
 STEP = 17
 FOREST_RIGHT = svg.WIDTH - 22.0
 MOST_POPULATIONS = 10  # of a panel
@@ -64,10 +64,12 @@ def dots_chart(
     finding: str = "",
     source: str = "",
     form: Callable[[Any], str] = figure,
+    most: int = MOST_DOTS,
     **drawn: Any,
 ) -> Chart:
-    """A row each. label, value: headings of the first and last column of the numbers; between: the others'. before:
-    rows that stand first among the numbers, and are not drawn. caption: of the numbers; the chart's title if empty.
+    """A row each; the first `most` are drawn. label, value: headings of the first and last column of the numbers;
+    between: the others'. before: rows that stand first among the numbers, and are not drawn. caption: of the numbers;
+    the chart's title if empty.
 
     finding: as of a chart. heads: columns that name a row. source: the run's table that the rows come from. looks,
     form, drawn (mark, sides, group): of `interval_dots`.
@@ -79,25 +81,32 @@ def dots_chart(
         numbers.append([name(row.label), *(text(row) for text in more.values()), last])
     columns = (label, *more, value)
     view = TableView.of(None, source, caption or title, columns, numbers, name=f"{key}_numbers", heads=heads)
-    notes = (f"The first {MOST_ROWS} of {len(rows)}; all are in the table.",) if len(rows) > MOST_ROWS else ()
-    return Chart(key, title, alt, interval_dots(rows, looks, form=form, **drawn), view, notes, finding)
+    notes = (f"The first {most} of {len(rows)}; all are in the table.",) if len(rows) > most else ()
+    return Chart(key, title, alt, interval_dots(rows[:most], looks, form=form, **drawn), view, notes, finding)
 
 
 def generator_dots(
-    run: RankingRun, key: str, ranked: Sequence[Row], score: str, value: str, source: str, form: Callable[[Any], str]
+    run: RankingRun,
+    key: str,
+    ranked: Sequence[Row],
+    score: str,
+    value: str,
+    source: str,
+    form: Callable[[Any], str],
+    most: int = MOST_DOTS,
 ) -> Chart:
     """The scores that people give on the main criterion, from rows of ranked generators, clusters on bands; people's
-    writing apart from machines' where it occurs. score: what is drawn, in words.
+    writing apart from machines' where it occurs. score: what is drawn, in words; most: of how many.
     """
     rows = [Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine") for row in ranked]
-    best, *others = rows
+    best, *others = rows[:most]
     ends = f": {within(best.label)} {form(best.value)}"
     if others:
         ends = f", best first: from{ends[1:]} to {within(others[-1].label)} {form(others[-1].value)}"
     return dots_chart(
         key,
         f"What people give: {run.where(run.main, run.language)}",
-        f"Dots with 95% intervals, {score} that people give to each of {plural(len(rows), 'generator')}{ends}.",
+        f"Dots with 95% intervals, {score} that people give to each of {plural(len(rows[:most]), 'generator')}{ends}.",
         rows,
         GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")},
         label="generator",
@@ -106,6 +115,7 @@ def generator_dots(
         source=source,
         finding=f"{within(best.label)} is first with {form(best.value)}." if others else "",
         form=form,
+        most=most,
         group="cluster",
     )
 
@@ -125,7 +135,7 @@ def interval_dots(
     the bands are, written above their numbers. Rows without a figure have a dash. Nothing is drawn ("") where no row
     has a figure.
     """
-    rows = rows[:MOST_ROWS]
+    rows = rows[:MOST_DOTS]
     values = [value for row in rows if known(row.value) for value in row.figures if known(value)]
     if not values:
         return ""

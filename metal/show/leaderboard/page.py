@@ -11,7 +11,7 @@ from metal.genie.leaderboard.cautions import told_apart
 from metal.runs.columns import Row
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.board.words import people_counted
-from metal.show.charts.dots import generator_dots
+from metal.show.charts.dots import MOST_DOTS, generator_dots
 from metal.show.pages import within_cells
 from metal.show.parts import Heat, closing, main_language_map, places, reasons
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
@@ -69,12 +69,10 @@ def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, l
     )
 
 
-def ranking_chart(run: LeaderboardRun, most: int | None = None) -> Chart:
+def ranking_chart(run: LeaderboardRun, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
     """The main ranking, or its first rows: one row per generator, its score as a dot with its interval."""
-    rows = run.ranking(run.main, run.language)[:most]
-    return generator_dots(
-        run, "first" if most else "ranking", rows, "the score from 0 to 1", "score", "leaderboard", share
-    )
+    rows = run.ranking(run.main, run.language)
+    return generator_dots(run, key, rows, "the score from 0 to 1", "score", "leaderboard", share, most)
 
 
 def further_rankings(run: LeaderboardRun) -> list[TableView]:
@@ -216,7 +214,7 @@ def content(run: LeaderboardRun) -> dict[str, Any]:
     maps = [(table.title, table) for table in language_maps(run)]
     return {
         "tables": {table.name: table for table in tables(run)},
-        "answer": ranking_chart(run, MOST_FIRST),
+        "answer": ranking_chart(run, "first", MOST_FIRST),
         "chart": ranking_chart(run) if len(run.ranking(run.main, run.language)) > MOST_FIRST else None,
         "rankings": within_cells([(table.title, table) for table in further_rankings(run)], MOST_CELLS),
         "maps": within_cells(maps[1:], MOST_CELLS),

@@ -357,6 +357,8 @@ def test_charts_stand_where_figures_are(rich: BoardRun) -> None:
     first = rich.records("raters", criterion="overall", language="")[0]
     ends = interval(first["pearson_low"], first["pearson_high"])
     assert f"judge: {figure(first['pearson'])} {ends}" in titles
+    raters_in_all = len(rich.records("raters", criterion="overall", language=""))
+    assert raters.ranking_chart(rich, "first", 2).notes == (f"The first 2 of {raters_in_all}; all are in the table.",)
 
 
 @pytest.mark.parametrize(
