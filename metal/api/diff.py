@@ -47,7 +47,7 @@ def diff(
     margin: Annotated[
         float,
         Option(
-            "Change that does not matter, of agreement and of the mean as a share of the scale: 0.1 or 10%.",
+            "Change that does not matter, of agreement, coverage and the mean as a share of the scale: 0.1 or 10%.",
             least=0,
             most=1,
             open_ends=True,
@@ -60,9 +60,10 @@ def diff(
 
     On the outputs that were judged both times: agreement with people, the mean score, answers that changed, and
     coverage, each paired. Says *equivalent* where agreement and mean are shown to have changed by less than the margin
-    (two one-sided tests), *worse*, *different* or *better* where a change is shown (Holm's correction over everything),
-    else *undecided*, with the outputs that it needs. Where the baseline was asked with `repeat=2` or more, answers that
-    change are compared with how often they did when the judge was only asked again.
+    (two one-sided tests) and coverage not to have fallen by more, *worse*, *different* or *better* where a change is
+    shown (Holm's correction over everything), else *undecided*, with the outputs that it needs. Where the baseline was
+    asked with `repeat=2` or more, answers that change are compared with how often they did when the judge was only
+    asked again.
 
     run, baseline: run folders of `metal.judge` or `metal.audit`, an audit, or tables with people and judges. The
     dataset is where they were made; its ratings must be those of then.

@@ -14,7 +14,7 @@ from metal.data.text import (
     printable,
     without_isolates,
 )
-from metal.gating.drift import BETTER, EQUIVALENT, UNDECIDED, WORSE
+from metal.gating.drift import BETTER, EQUIVALENT, UNDECIDED, WORSE, reason
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun, GateRun
 
@@ -27,7 +27,7 @@ class Diff(Result, DiffRun):
     shown = "drift"
 
     def assert_not_worse(self, margin: float | None = None, *, allow_undecided: bool = False) -> None:
-        """Raise AssertionError unless no judge agrees less with people than before, beyond the margin.
+        """Raise AssertionError unless no judge agrees less with people or answers less than before, beyond the margin.
 
         margin: what does not matter; that of the comparison if None. allow_undecided: pass also where it cannot be
         shown, so that only what is shown to be worse fails.
@@ -39,7 +39,7 @@ class Diff(Result, DiffRun):
         for row in self.ranked():
             if row["says"] == WORSE and row["coverage_change_p_adjusted"] < given.alpha and row["coverage_change"] < 0:
                 worse.append(row)
-            elif not row["difference_low"] > -margin:
+            elif not (row["difference_low"] > -margin and row["coverage_change_low"] > -margin):
                 lower = row["difference"] < 0 and row["difference_p_adjusted"] < given.alpha
                 (worse if lower else undecided).append(row)
         parts = [f"worse than {self.baseline}: {self._named(worse)}"] if worse else []
@@ -52,7 +52,8 @@ class Diff(Result, DiffRun):
         words = [
             f"{row['judge']} in {language_name(row['language'])} on {self.criterion(row['criterion'])} (agreement with "
             f"people {percent(row['agreement_after'])}, was {percent(row['agreement_before'])}, "
-            f"{estimate(row, 'difference', percent_change)}, {plural(row['outputs'], 'output')})"
+            f"{estimate(row, 'difference', percent_change)}, {plural(row['outputs'], 'output')}"
+            f"{'; ' + reason(row, 'coverage_change') if row['coverage_change'] < 0 else ''})"
             for row in rows[:MOST_NAMED]
         ]
         more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []

@@ -29,6 +29,9 @@ Margin = Annotated[
 MeanMargin = Annotated[
     float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1, open_ends=True)
 ]
+CoverageMargin = Annotated[
+    float, Option("Loss of answers that does not matter, as a share of the outputs.", least=0, most=1, open_ends=True)
+]
 Expected = Annotated[
     Names, Option(f"Parts of the judge that are meant to change: {', '.join(PARTS[:-1])}.", metavar="PART", rare=True)
 ]
@@ -126,9 +129,9 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
 
     The anchors, outputs that people rated, were judged for the baseline and again for `run` (`metal judge`). Checked
     are, in each language and criterion: agreement with people and the mean score (both shown to be within the margins:
-    two one-sided tests), answers that changed beyond how often they do when the judge is only asked again, and
-    coverage; and that the judge is what it was: model, prompt, schema and parameters. A provider's fingerprint is
-    noted only: whether it matters is what the anchors tell.
+    two one-sided tests), coverage (shown not to have fallen by more than its margin), and answers that changed beyond
+    how often they do when the judge is only asked again; and that the judge is what it was: model, prompt, schema and
+    parameters. A provider's fingerprint is noted only: whether it matters is what the anchors tell.
 
     *Equivalent* if every language passes (intersection-union), *worse* or *different* if a change is shown (Holm's
     correction over all checks), else *undecided*, with the outputs that it needs.
@@ -200,6 +203,7 @@ def gate_init(
     out: Annotated[StrPath, Option("File to write.", metavar="FILE")] = "gate.toml",
     margin: Margin = 0.05,
     mean_margin: MeanMargin = 0.05,
+    coverage_margin: CoverageMargin = 0.05,
     criteria: Annotated[Names, Option("Criteria; default all that were judged.", "-c")] = (),
     languages: Languages = (),
     expected: Expected = (),
@@ -228,7 +232,7 @@ def gate_init(
         languages=names(languages),
         expected=names(expected),
         least=least,
-        margins=Margins(agreement=margin, mean=mean_margin, alpha=alpha, power=power),
+        margins=Margins(margin, mean_margin, coverage_margin, alpha, power),
     )
     check_known("part of a judge", declared.expected, PARTS)
     before = declared.before()

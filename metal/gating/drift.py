@@ -27,7 +27,7 @@ EQUIVALENT, WORSE, BETTER, DIFFERENT, UNDECIDED = "equivalent", "worse", "better
 SAME, CHANGED, EXPECTED, NOTED = "same", "changed", "expected", "noted"
 CHECKS = ("difference", "mean_change", "coverage_change", "excess_flips")
 DRIFT = (
-    *("language", "criterion", "judge", "before", "says", "why", "outputs", "sources"),
+    *("language", "criterion", "judge", "before", "says", "by", "why", "outputs", "sources"),
     *("agreement_before", "agreement_after", "mean_before", "mean_after", "coverage_before", "coverage_after"),
     *(f"{name}{end}" for name in CHECKS for end in ("", "_low", "_high", "_p_adjusted")),
     *("flips", "floor", "repeats", "needed", "undefined"),
@@ -307,42 +307,48 @@ def _decide(
     row: dict[str, Any], differences: Mapping[str, PairedDifference], p: Mapping[str, float], given: Margins
 ) -> None:
     """Fill in a row's intervals and what it says: shown to have changed (p, corrected), or shown to be within the
-    margin (two one-sided tests), or neither.
+    margins (two one-sided tests; of coverage one, as only a loss matters), or neither; and the check that decides.
     """
     margin = {"difference": given.agreement, "mean_change": given.mean, "coverage_change": given.coverage}
-    within, shown = {}, {}
+    within, shown, beyond = {}, {}, {}
     for name, each in differences.items():
         low, high = each.interval(given.alpha)
         row |= {name: each.value, f"{name}_low": low, f"{name}_high": high, f"{name}_p_adjusted": p[name]}
-        within[name] = name in margin and -margin[name] < low and high < margin[name]
+        if name in margin:
+            beyond[name] = (-low if name == "coverage_change" else max(-low, high)) / margin[name]
+        within[name] = beyond.get(name, math.inf) < 1
         shown[name] = not within[name] and p[name] < given.alpha
     lower = [name for name in ("difference", "coverage_change") if shown.get(name) and differences[name].value < 0]
     other = [name for name in ("mean_change",) if shown.get(name)]
     other += [name for name in ("excess_flips",) if shown.get(name) and differences[name].value > 0]
-    open_checks = [name for name in ("difference", "mean_change") if name in differences and not within[name]]
-    if "difference" not in differences:
-        row |= {"says": WORSE if lower else DIFFERENT if other else UNDECIDED}
-    elif lower or other:
+    undecided = sorted(
+        (name for name in beyond if not within[name] and not shown[name]), key=lambda name: -beyond[name]
+    )
+    if lower or other:
         row |= {"says": WORSE if lower else DIFFERENT}
-    elif shown["difference"]:
+    elif shown.get("difference") and "coverage_change" not in undecided:
         row |= {"says": BETTER}
     else:
-        row |= {"says": UNDECIDED if open_checks else EQUIVALENT}
+        row |= {"says": UNDECIDED if undecided or "difference" not in differences else EQUIVALENT}
     if row["says"] == UNDECIDED:
         row["needed"] = max(
-            (differences[name].needed(margin[name], given.alpha, given.power) for name in open_checks), default=math.nan
+            (differences[name].needed(margin[name], given.alpha, given.power) for name in undecided), default=math.nan
         )
-    reasons = lower + other or (["difference"] if row["says"] == BETTER else open_checks)
-    if row["says"] == UNDECIDED and not any(differences[name].square for name in open_checks):
-        row["why"] = f"no change seen, on too few sources ({row['sources']}) to exclude one" if open_checks else ""
-    else:
-        row["why"] = "; ".join(_reason(row, name) for name in reasons if row["says"] != EQUIVALENT)
+    reasons = lower + other or (["difference"] if row["says"] in (BETTER, EQUIVALENT) else undecided)
+    row["by"] = next(iter(reasons), "")
+    if row["says"] == UNDECIDED:
+        reasons = [name for name in undecided if differences[name].square]
+    row["why"] = "; ".join(reason(row, name) for name in reasons if row["says"] != EQUIVALENT)
+    if undecided and not reasons:
+        seen = "answer lost" if row["by"] == "coverage_change" else "change seen"
+        row["why"] = f"no {seen}, on too few sources ({row['sources']}) to exclude one"
 
 
-def _reason(row: Mapping[str, Any], check: str) -> str:
+def reason(row: Mapping[str, Any], check: str) -> str:
     """`agreement with people −12% [−18%, −6%]`"""
     if check == "coverage_change":
-        return f"answers {coverage(row['coverage_after'])}, before {coverage(row['coverage_before'])}"
+        now, before = coverage(row["coverage_after"]), coverage(row["coverage_before"])
+        return f"answers {now}, before {before}, {estimate(row, check, percent_change)}"
     if check == "excess_flips":
         return f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again before"
     forms = {"difference": ("agreement with people", percent_change), "mean_change": ("mean score", signed)}

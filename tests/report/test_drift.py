@@ -95,6 +95,41 @@ def test_in_a_test_of_yours() -> None:
     noisy.assert_not_worse(margin=0.2)
 
 
+def silent(judge: pd.DataFrame, lost: int, where: str = "hi") -> pd.DataFrame:
+    """The judge without its first answers in a language."""
+    places = judge.index[judge["language"] == where][:lost]
+    return judge.assign(score=judge["score"].astype(float).where(~judge.index.isin(places)))
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(2, "equivalent"), (9, "undecided"), (50, "worse")])
+def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
+    # 9 of 150 lost: (9 - 1)^2 / 9 = 7.1, p .0085, times 11 checks .09: not shown, and .06 is beyond the margin
+    result = metal.diff(table(silent(answers(), lost)), before := table(answers()))
+    assert says(result) == {"en": "equivalent", "hi": verdict, "ta": "equivalent"}
+    (row,) = result.tables["drift"][lambda rows: rows["language"] == "hi"].to_dict("records")
+    assert row["coverage_change"] == pytest.approx(-lost / OUTPUTS)
+    if lost == 9:
+        assert row["by"] == "coverage_change"
+        assert row["why"].startswith("answers 94%, before 100%, −6% [−1")
+        assert row["needed"] > OUTPUTS
+        with pytest.raises(
+            AssertionError, match=r"^not shown to be within 5% of world: j in Hindi .*answers 94%, before"
+        ):
+            result.assert_not_worse()
+    assert says(metal.diff(before, table(silent(answers(), lost))))["hi"] == "equivalent"  # more answers are no loss
+
+
+def test_a_loss_of_answers_as_large_as_the_margin_passes_in_five_per_cent() -> None:
+    """In 40 worlds a judge now leaves out one answer in 20, of 150 outputs in each of three languages."""
+    rng, before, now, passed = np.random.default_rng(12), table(answers()), silent(answers(), 0), []
+    for _ in range(40):
+        lost = now["score"].where(rng.random(len(now)) >= 0.05)
+        passed += [
+            verdict == "equivalent" for verdict in says(metal.diff(table(now.assign(score=lost)), before)).values()
+        ]
+    assert np.mean(passed) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / len(passed))
+
+
 def test_judges_of_other_names_are_paired_where_that_is_clear() -> None:
     before, now = table(answers(name="old")), table(answers(name="new"))
     assert set(metal.diff(now, before).tables["drift"]["before"]) == {"old"}

@@ -31,7 +31,8 @@ def definitions(run: DiffRun) -> dict[str, str]:
         "Agreement with people": "Share of outputs on which the judge gives people's most frequent answer; of scores "
         "without classes, 1 less the distance from their mean as a share of the scale. On outputs answered both times.",
         "Equivalent": "The changes of agreement and of the mean are both shown to be within the margins: two one-sided "
-        "score tests, at the number of independent outputs that the sources are worth.",
+        "score tests, at the number of independent outputs that the sources are worth; a loss of "
+        "answers (coverage) beyond its margin is excluded by one such test.",
         "Worse, different, better": "Not within the margin, and shown not to be 0 by a paired test, after Holm's "
         "correction over all checks of the run. Worse: agreement or coverage fell. Different: the mean moved, or more "
         "answers changed than when the judge was only asked again.",
