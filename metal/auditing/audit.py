@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -208,6 +209,7 @@ def _result(
             *messages[:faults],
             *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),
+            *_far_below(tables["verdicts"], {cell.criterion.name: cell.criterion.title for cell in audited}),
             *_departures(of_classes),
             *_doubtful(of_classes),
             *_few_sources(tables["verdicts"]),
@@ -237,6 +239,13 @@ def _mixed_groups(audited: list[AuditCell]) -> list[str]:
         return []
     named = ", ".join(group or "(none)" for group in groups)
     return [f"people of several groups ({named}) are taken together; `reference=GROUP` compares with one"]
+
+
+def _far_below(verdicts: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
+    """Whose ratings do not count in verdicts, and where. titles: of criteria."""
+    cells = verdicts.loc[verdicts["left_out"] != "", ["left_out", "criterion", "language"]].drop_duplicates()
+    where = [f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells.to_numpy()]
+    return [f"verdicts leave out people who agree far less with the others: {first_few(where)}"] if where else []
 
 
 def _departures(audited: list[AuditCell]) -> list[str]:

@@ -248,6 +248,15 @@ def test_groups_taken_together_are_said(make_dataset: MakeDataset) -> None:
     assert row(alone, "people")["people"] == 2
 
 
+def test_people_whom_verdicts_leave_out_are_named(make_dataset: MakeDataset) -> None:
+    good = [0, 2] * 60
+    careless = [score if item % 5 < 2 else 2 - score for item, score in enumerate(good)]  # right on 40%
+    people = {"A1": careless, "A2": good, "A3": good}
+    named = "verdicts leave out people who agree far less with the others: A1 (task_quality, Hindi)"
+    assert named in audit(make_dataset({"hi": people | {"j": good, "k": good}}), QUICK).warnings
+    assert not [line for line in audit(make_dataset({"hi": people}), QUICK).warnings if "leave out" in line]
+
+
 def test_tables_without_rows_have_their_columns(make_dataset: MakeDataset) -> None:
     people: dict[str, list[int | None]] = {"A1": [0, 1, 2] * 20, "A2": [0, 1, 1] * 20}
     result = audit(make_dataset({"hi": people}), QUICK)

@@ -200,7 +200,7 @@ def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: P
     assert re.search(r"^Malayalam +Informative, 20% +Informative, 34% +Uninformative, 10%$", done.out, re.MULTILINE)
     below = lines[lines.index("", 6) + 1 :]
     starts = [line.partition(":")[0] for line in below if not line.startswith(" ")]
-    assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 2 (-v)", "Report"]
+    assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 3 (-v)", "Report"]
 
 
 @pytest.mark.parametrize("criteria", [1, 5])
