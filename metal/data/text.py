@@ -64,6 +64,22 @@ def note(text: object) -> str:
     return name(text, 300)
 
 
+def broken(name: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
+    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_`, `?`, `&` wherever they can.
+
+    >>> broken("fake:blind?language=hi, twice", 12)
+    ['fake:blind?', 'language=hi,', 'twice']
+    """
+    lines: list[str] = []
+    for line in name.split("\n"):
+        lines.append("")
+        for part in re.findall(r"[^-/_?& ]*[-/_?& ]|[^-/_?& ]+$", line):
+            if lines[-1] and measure(lines[-1] + part.rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+    return [line.rstrip() for line in lines]
+
+
 def within(text: object) -> str:
     """A name for the middle of a sentence: one written from right to left does not turn what stands around it."""
     line = name(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -18,12 +18,13 @@ from textwrap import wrap
 from typing import Any, Self
 
 from metal.data.languages import language_name
-from metal.data.text import MINUS, figure, interval, known, name, slug
+from metal.data.text import MINUS, broken, figure, interval, known, name, slug
 
 WIDTH = 400
 MARGIN = 8  # around a drawing in a file of its own
 LETTER = 7.6  # units that a character takes at most, on average
 LINE = 13  # from one line of a name to the next
+LABEL = 26  # characters of a line of a name beside a drawing, which then has half of the width
 LEGEND_LENGTH = 48  # characters that fit beside a symbol
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of a figure between 0 and 1
@@ -96,9 +97,19 @@ def short(words: str, length: int) -> str:
     return words if len(words) <= length else f"{words[: length - 1 - end]}…{words[-end:]}"
 
 
-def lines(x: float, y: float, words: str, length: int, **look: Any) -> str:
+def folded(words: str, length: int = LABEL) -> list[str]:
+    """The words in lines of so many letters; cut is only a part of a name that is longer by itself."""
+    return [short(part, length) for part in broken(words, length)]
+
+
+def beside(labels: Iterable[str]) -> float:
+    """Where a drawing begins beside these labels, folded."""
+    return 6 + LETTER * max([8, *(len(line) for label in labels for line in folded(label))])
+
+
+def lines(x: float, y: float, words: str, length: int = LABEL, **look: Any) -> str:
     """Words in lines of so many letters around y, all of them under the mouse. look: class_ and text_anchor."""
-    parts = [short(part, length) for part in wrap(words, length, break_long_words=False)]
+    parts = folded(words, length)
     top = y - LINE * (len(parts) - 1) / 2
     spans = (element("tspan", escape(part), x=x, y=top + LINE * place) for place, part in enumerate(parts))
     return element("text", *spans, hover=words, **look)

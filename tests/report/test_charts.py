@@ -268,6 +268,9 @@ def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
     assert chart is not None
     assert len(chart.numbers.rows) == 2
     assert disagreement("k", "q", [panel([])], people="people", ends=None, area=0.2) is None
+    named = disagreement("k", "q", [panel([(2, 2, 5)], "constructed:lenient")], people="us", ends=None, area=0.2)
+    titles = [part.text for part in drawn(named).iter(f"{SVG}tspan")]
+    assert titles == ["constructed:lenient:", "r\N{NO-BREAK SPACE}0.07"]
 
 
 def steps(*rows: tuple[int, float, float]) -> list[dict[str, float]]:

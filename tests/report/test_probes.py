@@ -213,7 +213,7 @@ def test_a_first_screen_says_only_what_holds() -> None:
         last.words == "Do not use first alone in English and Yoruba; nor second alone in Yoruba. Let people rate there."
     )
     view = answer(report)
-    assert view.notes[0].endswith("On task_quality. –: no such change in this language was rated.")
+    assert view.notes[0].endswith("On task quality. –: no such change in this language was rated.")
     by_row = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in view.rows}
     assert by_row["second", "another encoding of letters"] == ["–", "0.00"]  # English has none
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, Self
 
 from metal.data.languages import language_name
@@ -14,7 +15,6 @@ from metal.show import svg
 from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
-LABEL = 26  # characters of a name that are drawn
 MOST_DOTS = 60  # more cannot be read in one drawing
 STEP = 17
 FOREST_RIGHT = svg.WIDTH - 22.0
@@ -144,12 +144,13 @@ def interval_dots(
     if mark:
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
-    left = _right_of([name(row.label) for row in rows])
+    left = svg.beside(name(row.label) for row in rows)
     axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 22.0), form=form)
     head, top = svg.legend(entries)
     top += 28 if sides else 14
-    bottom = top + STEP * len(rows)
-    parts = [head, *_bands(rows, top, group)]
+    heights = (STEP + svg.LINE * (len(svg.folded(name(row.label))) - 1) for row in rows)
+    *edges, bottom = accumulate(heights, initial=top)
+    parts = [head, *_bands(rows, [*edges, bottom], group)]
     if sides:
         parts.append(arrows(*sides, left, svg.WIDTH, top - 17))
     parts += [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
@@ -157,9 +158,9 @@ def interval_dots(
         parts.append(axis.line(0, top, bottom, "floor"))
     if mark:
         parts.append(axis.line(mark[0], top, bottom, "ceiling", f"{mark[1]}: {form(mark[0])}"))
-    for place, row in enumerate(rows):
-        y = top + STEP * (place + 0.5)
-        parts.append(svg.text(2, y + 4, svg.short(name(row.label), LABEL), hover=name(row.label)))
+    for row, (upper, lower) in zip(rows, pairwise([*edges, bottom]), strict=True):
+        y = (upper + lower) / 2
+        parts.append(svg.lines(2, y + 4, name(row.label)))
         if known(row.value):
             series = looks.get(row.look, (0, ""))[0]
             parts.append(axis.estimate(y, within(row.label), row.figures, series))
@@ -168,14 +169,13 @@ def interval_dots(
     return svg.drawing(bottom + 18, *parts)
 
 
-def _bands(rows: Sequence[Dot], top: float, words: str) -> list[str]:
-    """Every second group on a band, with its number where it begins."""
-    parts = [svg.text(svg.WIDTH, top - 4, words, class_="soft", anchor="end")] if words else []
+def _bands(rows: Sequence[Dot], edges: Sequence[float], words: str) -> list[str]:
+    """Every second group on a band, with its number where it begins. edges: between the rows."""
+    parts = [svg.text(svg.WIDTH, edges[0] - 4, words, class_="soft", anchor="end")] if words else []
     before: int | None = None
-    for place, row in enumerate(rows):
-        y = top + STEP * place
+    for row, (y, lower) in zip(rows, pairwise(edges), strict=True):
         if row.group is not None and row.group % 2 == 0:
-            parts.append(svg.band(y, STEP))
+            parts.append(svg.band(y, lower - y))
         if row.group is not None and row.group != before:
             parts.append(svg.text(svg.WIDTH, y + 12, str(row.group), class_="soft", anchor="end"))
         before = row.group
@@ -188,7 +188,7 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
     """
     drawn = [(pair, row) for pair, row in pairs if known(row["difference"])]
     reach = max([0.1, *(abs(value) for _, row in drawn for value in _ends(row) if known(value))])
-    left = 8 + _right_of([language_name(row["language"]) for _, row in drawn])
+    left = 8 + svg.beside(language_name(row["language"]) for _, row in drawn)
     axis = Axis.around([-reach, reach], left, FOREST_RIGHT, form=signed)
     entries = [
         (svg.marker(12, 0, 0), "significant after correction over languages (Holm)"),
@@ -204,7 +204,7 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
             y += 20
         y += 14
         language = language_name(row["language"])
-        dots.append(svg.text(8, y + 4, svg.short(language, LABEL), hover=language))
+        dots.append(svg.text(8, y + 4, svg.short(language, svg.LABEL), hover=language))
         hollow = not significant(row)
         dots.append(axis.estimate(y, f"{pair}, {language}", _ends(row), 0, hollow=hollow))
     bottom = y + 14
@@ -255,7 +255,7 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
     head, y = svg.legend([(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used])
     values = [value for row in drawn for value in _central(row) if known(value)]
     populations = list(dict.fromkeys(row["population"] for rows in panels.values() for row in rows))[:MOST_POPULATIONS]
-    axis = Axis.around(values, _right_of([name(population) for population in populations]), svg.WIDTH - 22.0)
+    axis = Axis.around(values, svg.beside(map(name, populations)), svg.WIDTH - 22.0)
     parts = [head]
     for title, rows in panels.items():
         y += 20
@@ -263,7 +263,7 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
         parts += [svg.text(2, y, title, class_="soft"), axis.grid(y + 6, bottom), axis.numbers(bottom)]
         for place, population in enumerate(populations):
             middle = y + 6 + POPULATION_STEP * (place + 0.5)
-            parts.append(svg.text(2, middle + 4, svg.short(name(population), LABEL), hover=name(population)))
+            parts.append(svg.lines(2, middle + 4, name(population)))
             for row in rows:
                 if row["population"] == population and known(row["mean"]):
                     at = middle + (used.index(row["labelling"]) - (len(used) - 1) / 2) * 10
@@ -274,8 +274,3 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
 
 def _central(row: Row) -> Figures:
     return row["mean"], row["low"], row["high"]
-
-
-def _right_of(labels: Sequence[str]) -> float:
-    """Where a drawing begins beside these labels."""
-    return 6 + svg.LETTER * max([8, *(min(len(label), LABEL) for label in labels)])

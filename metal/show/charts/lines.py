@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 46.0, svg.WIDTH - 14.0
 REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 46.0, svg.WIDTH - 12.0
-RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 17
-RANKS_LABEL = 19  # characters of a name
+RANKS_RIGHT, RANKS_STEP = svg.WIDTH - 40.0, 17
 MOST_ROWS = 60
 MOVED = 3  # a generator's line is coloured from this many ranks away from the first ranking
 UP, DOWN, SAME = 0, 1, 7  # series
@@ -269,22 +268,27 @@ def rank_lines(shown: Ranks) -> str:
     head, top = svg.legend(entries)
     top += 20 + 14 * len(shown.by)
     last = len(shown.by) - 1
-    x = Axis(0, max(last, 1), RANKS_LEFT, RANKS_RIGHT)
+    x = Axis(0, max(last, 1), svg.beside(map(name, shown.generators)), RANKS_RIGHT)
+    step = RANKS_STEP + svg.LINE * (max(len(svg.folded(name(each))) for each in shown.generators) - 1)
     parts = [head]
     for column, by in enumerate(shown.by):
         anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
         y = top - 8 - 14 * (last - column)  # a line each, so that long names do not meet
-        across, words = x(column) + shift, svg.short(name(by), RANKS_LABEL)
+        across = x(column) + shift
+        if column == 0:  # a long name begins further left
+            across = max(2, min(across, svg.WIDTH - svg.LETTER * (len(name(by)) + 2)))
+        room = {"start": svg.WIDTH - across, "end": across, "middle": 2 * min(across, svg.WIDTH - across)}[anchor]
+        words = svg.short(name(by), int(room / svg.LETTER) - 2)
         parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.
     for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):
-        parts.append(_line(shown, generator, x, top))
-    return svg.drawing(top + RANKS_STEP * len(shown.generators) + 8, *parts)
+        parts.append(_line(shown, generator, x, top, step))
+    return svg.drawing(top + step * len(shown.generators) + 8, *parts)
 
 
-def _line(shown: Ranks, generator: str, x: Axis, top: float) -> str:
+def _line(shown: Ranks, generator: str, x: Axis, top: float, step: float) -> str:
     ranks = {by: order[generator] for by, order in shown.by.items()}
-    places = [(x(column), top + RANKS_STEP * (rank - 0.5)) for column, rank in enumerate(ranks.values())]
+    places = [(x(column), top + step * (rank - 0.5)) for column, rank in enumerate(ranks.values())]
     moved, hollow = shown.moved(generator), generator in shown.people
     if abs(moved) < MOVED:
         look, dots = "grid", [_small(*place, hollow=hollow) for place in places]
@@ -293,7 +297,7 @@ def _line(shown: Ranks, generator: str, x: Axis, top: float) -> str:
         look, dots = f"way s{series}", [svg.marker(*place, series, hollow=hollow) for place in places]
     path = svg.element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), class_=look)
     words = f"{within(generator)}: " + ", ".join(f"{rank} by {within(by)}" for by, rank in ranks.items())
-    label = svg.text(2, places[0][1] + 4, svg.short(name(generator), RANKS_LABEL), hover=name(generator))
+    label = svg.lines(2, places[0][1] + 4, name(generator))
     last = svg.text(svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end")
     return svg.element("g", path, *dots, hover=words) + label + last
 

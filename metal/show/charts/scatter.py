@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
 
 
-SIDE, ROOM = 150.0, 228.0  # of a panel's square, and from one row of panels to the next
+SIDE, ROOM = 150.0, 228.0  # of a panel's square, and from one row of panels to the next with titles of one line
 LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
-TITLE_LENGTH = 14
+TITLE_LENGTH = 25  # characters of a line
 _NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
 
 
@@ -77,10 +77,11 @@ def disagreement(
     head, top = svg.legend(entries)
     top += 4
     parts = [head]
+    more = svg.LINE * (max(len(svg.folded(_title(panel), TITLE_LENGTH)) for panel in drawn) - 1)
     for place, panel in enumerate(drawn):
-        left, upper = 34 + (place % 2) * 200.0, top + (place // 2) * ROOM + 22
+        left, upper = 34 + (place % 2) * 200.0, top + (place // 2) * (ROOM + more) + 22 + more
         parts += _panel(panel, left, upper, people, ends, SIDE * area)
-    picture = svg.drawing(top + math.ceil(len(drawn) / 2) * ROOM, *parts)
+    picture = svg.drawing(top + math.ceil(len(drawn) / 2) * (ROOM + more), *parts)
     order = sorted((panel for panel in drawn if known(panel.pearson)), key=lambda panel: panel.pearson)
     finding = f"{within(order[-1].rater)} goes with {people} most (r {figure(order[-1].pearson)})" if order else ""
     finding += f", {within(order[0].rater)} least ({figure(order[0].pearson)})." if order[1:] else "." if order else ""
@@ -92,6 +93,10 @@ def _circle(x: float, y: float, radius: float, class_: str, *inside: str) -> str
     return svg.element("circle", *inside, class_=class_, fill_opacity="0.55", cx=x, cy=y, r=radius)
 
 
+def _title(panel: RaterPanel) -> str:
+    return f"{name(panel.rater)}: r\N{NO-BREAK SPACE}{figure(panel.pearson)}"
+
+
 def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends | None, corner: float) -> list[str]:
     scores, theirs, numbers = zip(*panel.pairs, strict=True)
     up = scale or _around(theirs)
@@ -100,8 +105,8 @@ def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends 
     right, bottom = left + SIDE, top + SIDE
     x = Axis(*across, left, right)
     y = Axis(*up, bottom, top, upright=True)
-    title = f"{name(panel.rater, TITLE_LENGTH)}: r {figure(panel.pearson)}"
-    parts = [svg.text(left, top - 8, title, hover=panel.rater)]
+    middle = top - 8 - svg.LINE * (len(svg.folded(_title(panel), TITLE_LENGTH)) - 1) / 2
+    parts = [svg.lines(left - 26, middle, _title(panel), TITLE_LENGTH)]
     if same_scale:
         parts.append(svg.rect(left, top, corner, corner, class_="band"))
         parts.append(svg.rect(right - corner, bottom - corner, corner, corner, class_="band"))

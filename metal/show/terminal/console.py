@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import textwrap
@@ -15,7 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from metal.data.progress import FOLLOWER
-from metal.data.text import plural, without_isolates
+from metal.data.text import broken, plural, without_isolates
 from metal.show.terminal.stages import PERCENT as PERCENT
 from metal.show.terminal.stages import Stages
 
@@ -201,6 +200,7 @@ def table(
     these tables, and how many columns are left out.
     """
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
@@ -223,7 +223,8 @@ def table(
             )
         for line, row in enumerate(rows):
             cells = [
-                clean(row[place]) if place >= keep else _in_parts(clean(row[place]), widths[place]) for place in group
+                clean(row[place]) if place >= keep else "\n".join(broken(clean(row[place]), widths[place], cell_len))
+                for place in group
             ]
             looks = [(styles or {}).get((line, place), "") for place in group]
             shown.add_row(*map(Text, cells, looks))
@@ -235,20 +236,6 @@ def table(
         say(f"With -v also: {', '.join(filter(None, named))}.", dim=True)
     if note:
         say(note, dim=True)
-
-
-def _in_parts(name: str, width: int) -> str:
-    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_`, `?`, `&` wherever they can."""
-    from rich.cells import cell_len
-
-    lines: list[str] = []
-    for line in name.split("\n"):
-        lines.append("")
-        for part in re.findall(r"[^-/_?& ]*[-/_?& ]|[^-/_?& ]+$", line):
-            if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
-                lines.append("")
-            lines[-1] += part
-    return "\n".join(map(str.rstrip, lines))
 
 
 def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]:

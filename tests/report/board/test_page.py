@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -377,6 +378,17 @@ def test_nothing_is_drawn_of_nothing() -> None:
     assert interval_dots([Dot("a", float("nan"))], {}) == ""
     assert ">–<" in interval_dots([Dot("a", float("nan")), Dot("b", 0.5)], {})
     assert interval_dots([Dot("a", 1.0), Dot("b", 1.0 - 2e-16)], {"": (0, "")})  # they differ by rounding only
+
+
+def test_names_are_on_lines_of_their_own_and_not_cut() -> None:
+    change, judge = "outputs in a wrong language or script", "constructed:lenient-middling/with-references"
+    dots = interval_dots([Dot(change, 0.5, group=1), Dot(judge, 0.25, group=2), Dot("b", 1.0, group=3)], {})
+    lines = ["outputs in a wrong", "language or script", "constructed:lenient-", "middling/with-references", "b"]
+    assert re.findall("<tspan[^>]*>([^<]*)<", dots) == lines
+    assert re.findall('<rect[^>]*height="([0-9]+)"[^>]*class="band"', dots) == ["30"]  # 17, and 13 for the second line
+    ranks = rank_lines(Ranks({judge: {change: 1, "b": 2}, "m": {change: 2, "b": 1}}))
+    assert "…" not in ranks + dots
+    assert re.findall("<tspan[^>]*>([^<]*)<", ranks) == [*lines[:2], "b"]
 
 
 def test_lines_are_coloured_where_rankings_disagree() -> None:
