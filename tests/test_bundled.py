@@ -100,6 +100,14 @@ def test_every_question_has_an_answer_in_demo(tmp_path: Path) -> None:
     assert scores.ratings["score"].notna().sum() == 2 * 240
 
 
+def test_commands_name_no_disk_where_the_datasets_lie_below(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("metal.api.analyses.audit", lambda data, progress: data)
+    monkeypatch.chdir(MLQE.parents[1])
+    assert metal.demo() == {"mlqe": Path("datasets/mlqe"), "demo": Path("datasets/demo")}
+    monkeypatch.chdir(tmp_path)
+    assert metal.demo() == {"mlqe": MLQE, "demo": DEMO}
+
+
 def test_the_command(folder: Path) -> None:
     said = (folder / "said.txt").read_text(encoding="utf-8")
     assert len(said.splitlines()) <= 30  # with the address of each page

@@ -131,6 +131,11 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
             now += 11
         advance(6, 8)  # counted from where it began
         now += 6
+    with console.progress("ranking", "cells") as advance:
+        now += 9.5
+        advance(0, 2)
+        for _ in followed("ab", "criteria"):
+            now += 0.6
     with console.progress("reading") as advance:
         advance(0, 8)
         now += 10
@@ -145,6 +150,7 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
         "auditing: 4/8; 0.2 cells/s; 0:00:01 left",  # not what is left of the file
         "auditing: 80/120; 3.6 MB/s",  # the cell takes longer: nobody knows what is left
         "auditing: 6/8; 0.1 cells/s; 0:00:18 left",
+        "ranking: 1/2; 1.7 criteria/s",  # of the first cell
         "reading: 25%; 2.5%/s; 0:00:30 left",
         "sampling, hi: 5,000; 500 passages/s; 0:00:10",
     ]

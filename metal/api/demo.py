@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metal.api.options import Progress, no_progress
@@ -24,5 +25,9 @@ def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
     from metal.api.analyses import audit
     from metal.data.files import bundled
 
-    datasets = ("mlqe", "demo")
-    return {name: audit(bundled(f"datasets/{name}"), progress=progress or no_progress) for name in datasets}
+    audits, here = {}, Path.cwd()
+    for name in ("mlqe", "demo"):
+        folder = bundled(f"datasets/{name}")  # as commands name it: a page need not tell whose disk it was made on
+        folder = folder.relative_to(here) if folder.is_relative_to(here) else folder
+        audits[name] = audit(folder, progress=progress or no_progress)
+    return audits

@@ -111,7 +111,9 @@ def command_of(folder: Path) -> str:
 def made_from(folder: Path, data: Path | Dataset) -> bool:
     """Whether the folder is a run on the dataset folder, or on a table with the same ratings."""
     about: Mapping[str, Any] = next(iter(read_run_toml(folder)["datasets"]), {})
-    return bool(about.get("path") == str(data) if isinstance(data, Path) else about.get("data") == data.digest)
+    if isinstance(data, Path):
+        return "path" in about and Path(about["path"]).resolve() == data.resolve()  # however it was named
+    return bool(about.get("data") == data.digest)
 
 
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:

@@ -211,7 +211,8 @@ def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
 def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "audit", tmp_path / "audit")
     (tmp_path / "audit" / "report.html").unlink()
-    metal("audit", DEMO, "--out", "audit", "-l", "hi", "--resamples", "100", cwd=tmp_path)
+    same = os.path.relpath(DEMO, tmp_path)  # the run names it absolutely
+    metal("audit", same, "--out", "audit", "-l", "hi", "--resamples", "100", cwd=tmp_path)
     assert (tmp_path / "audit" / "report.html").is_file()
     done = metal("describe", DEMO, "--out", "audit", cwd=tmp_path, expect=2)
     assert "--force" in done.err

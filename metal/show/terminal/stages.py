@@ -37,8 +37,7 @@ class Stage:
     @property
     def left(self) -> float:
         """Seconds to its end at its rate so far; below 0 where a step takes longer than those before."""
-        steps = (self.total - self.done) * (self.reported - self.began) / self.done if self.has_rate else 0
-        return steps - (time.monotonic() - self.reported)
+        return (self.total - self.done) * (self.reported - self.began) / self.done - (time.monotonic() - self.reported)
 
     def numbers(self, *, outermost: bool) -> str:
         """Done of all, rate, and for the outermost stage the remaining time; where nobody knows how many there are, the
@@ -86,8 +85,8 @@ class Stages:
     def _stages(self) -> tuple[Stage | None, Stage | None]:
         """The stage that is shown, and the outermost one."""
         under_way = [*reversed(self.stages.copy().values())]
-        nested = sorted((stage for stage in under_way if stage.total), key=lambda stage: stage.began)
-        in_time = (stage for stage in nested if stage.left > -LATE)
+        nested = sorted((stage for stage in reversed(under_way) if stage.total), key=lambda stage: stage.began)
+        in_time = (stage for stage in nested if stage.has_rate and stage.left > -LATE)
         with_rate = (stage for stage in under_way if stage.has_rate)
         return next(iter([*in_time, *with_rate, *under_way]), None), next(iter(nested), None)
 
