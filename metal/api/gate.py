@@ -177,16 +177,15 @@ def _check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: De
     keys = wanted.loc[:, ["rater", "criterion", "language"]].astype(str).drop_duplicates()
     for rater, criterion, language in keys.itertuples(index=False):
         if (rater, criterion, language) not in given:
-            raise UsageError(
-                f"{criterion} in {language_name(language)} was judged by {rater} for the baseline and not now; judge "
-                "all anchors again"
-            )
+            where = f"{before.dataset.called(criterion)} in {language_name(language)}"
+            raise UsageError(f"{where} was judged by {rater} for the baseline and not now; judge all anchors again")
     for row in rows.to_dict("records"):
-        where = f"{row['criterion']} in {language_name(row['language'])}"
+        where = f"{before.dataset.called(row['criterion'])} in {language_name(row['language'])}"
         if row["outputs"] < declared.least:
             raise UsageError(
                 f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer both times, "
-                f"{declared.least} needed; have people rate more, or set `least` in the gate's file"
+                f"{declared.least} needed; have people rate more, or lower the line least = {declared.least} of the "
+                "gate's file"
             )
         if row["repeats"] + 1 < declared.repeats:
             raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -30,12 +30,18 @@ if TYPE_CHECKING:
 class Watch:
     """How far a watch has come. streams: a row for each judge, language, criterion and what is watched, with its steps,
     mean, the level it is not to fall below, e-value, and the step of its alarm (0: none). taken: steps of this call.
-    threshold: the e-value at which a stream alarms.
+    threshold: the e-value at which a stream alarms. titles: of the criteria.
     """
 
     streams: pd.DataFrame
     taken: int
     threshold: float
+    titles: Mapping[str, str]
+
+    @property
+    def begun(self) -> pd.DataFrame:
+        """The streams with a step, nearest to an alarm first."""
+        return self.streams[self.streams["steps"] > 0].sort_values("e_value", ascending=False, kind="stable")
 
     @property
     def drifted(self) -> pd.DataFrame:
@@ -58,16 +64,18 @@ class Watch:
             words.append("Where its judge drifted, the system's scores say nothing.")
         if words:
             return " ".join(words)
-        of = plural(len(self.streams), "stream")
-        return f"No drift after {plural(int(self.streams['steps'].sum()), 'step')} in {of}."
+        names = list(dict.fromkeys(self.streams["judge"]))
+        who = plural(len(names), "judge") if names[1:] else within(names[0])
+        of = plural(len(self.begun), "stream")
+        return f"No drift of {who} after {plural(int(self.streams['steps'].sum()), 'step')} in {of}."
 
-    @staticmethod
-    def _where(rows: pd.DataFrame) -> dict[str, list[str]]:
+    def _where(self, rows: pd.DataFrame) -> dict[str, list[str]]:
+        from metal.show.parts import in_sentence
+
         places: dict[str, list[str]] = {}
         for row in rows.to_dict("records"):
-            places.setdefault(row["judge"], []).append(
-                f"{language_name(row['language'])} ({row['criterion']}, after {plural(row['alarm'], 'output')})"
-            )
+            criterion, after = in_sentence(self.titles[row["criterion"]]), plural(row["alarm"], "output")
+            places.setdefault(row["judge"], []).append(f"{language_name(row['language'])} ({criterion}, after {after})")
         return places
 
     def __repr__(self) -> str:
@@ -116,7 +124,8 @@ def gate_watch(
     with one_writer(path):
         file = WatchFile(path, declared.margins.alpha, least)
         taken = file.take(batch, sorted(every, key=lambda step: _shuffled(batch, *step[0], step[1])))
-    return Watch(_table(file), taken, file.threshold)
+    titles = {key: before.dataset.called(key) for _, _, _, key in least}
+    return Watch(_table(file), taken, file.threshold, titles)
 
 
 def _batch(folder: Path) -> str:

@@ -20,6 +20,7 @@ from metal.show.terminal import console
 from metal.show.view import Paragraph
 
 MOST_STREAMS = 8
+MOST_E = 1_000_000
 AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
 
 
@@ -103,7 +104,8 @@ def init(out: Path, **options: Any) -> None:
     examples="metal gate watch gate.toml runs/today --state watch.jsonl",
 )
 def watch(as_json: bool, **options: Any) -> None:
-    from metal.data.text import figure, plural
+    from metal.data.languages import language_name
+    from metal.data.text import count, figure, name, plural
 
     with console.progress("watching"):
         watched = metal.gate_watch(**options)
@@ -111,22 +113,27 @@ def watch(as_json: bool, **options: Any) -> None:
         print_json({"headline": watched.headline, "threshold": watched.threshold, "streams": watched.streams})
     else:
         console.show(Paragraph(watched.headline, strong=True))
-        begun = watched.streams[watched.streams["steps"] > 0]
-        named = ["judge", "language", "criterion"][begun["judge"].nunique() == 1 :]
+        begun = watched.begun
+        judged = ["judge"] if begun["judge"].nunique() > 1 else []
         rows = [
             [
                 row["what"],
-                " ".join(row[name] for name in named),
-                figure(row["e_value"], ".3g"),
-                f"{row['alarm']:,}" if row["alarm"] else "-",
-                f"{row['steps']:,}",
-                f"{figure(row['mean'])}, {figure(row['least'])}",
+                *(name(row[key]) for key in judged),
+                name(language_name(row["language"])),
+                name(watched.titles[row["criterion"]]),
+                figure(row["e_value"], ",.2f") if row["e_value"] < MOST_E else f">{MOST_E:,}",
+                count(row["alarm"] or None),
+                count(row["steps"]),
+                figure(row["mean"]),
+                figure(row["least"]),
             ]
-            for row in begun.sort_values("e_value", ascending=False, kind="stable").to_dict("records")
+            for row in begun.to_dict("records")
         ]
-        heads = ["what", " ".join(named), "e-value", "alarm at", "steps", "mean, least"]
+        heads = ["what", *judged, "language", "criterion", "e-value", "alarm at", "steps", "mean", "least"]
         note = f"The {MOST_STREAMS} of {len(rows)} that are nearest to an alarm; --json has all."
-        console.table("Streams", heads, rows[:MOST_STREAMS], keep=2, note=note if rows[MOST_STREAMS:] else "")
+        console.table(
+            "Streams", heads, rows[:MOST_STREAMS], keep=3 + len(judged), note=note if rows[MOST_STREAMS:] else ""
+        )
         console.say(f"{plural(watched.taken, 'step')} taken now. An e-value of {watched.threshold:,.0f} is an alarm.")
     sys.exit(watched.exit_code)
 

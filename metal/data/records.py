@@ -22,6 +22,7 @@ Measure = Literal["nominal", "ordinal", "interval"]
 Direction = Literal["higher", "lower"]
 
 SWAPPED = "swapped"  # the condition of a pair that was shown the other way round
+NOT_TOLD = "not told"  # the version of a model that its replies do not name
 SYNTHETIC = "synthetic"  # the family of judges whose answers are made up
 EMPTY = "empty"  # the condition of an output whose text was taken away
 FIRST, SECOND, TIE = 0.0, 1.0, 2.0  # the scores of a pair

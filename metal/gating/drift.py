@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.ratings import NOT_ASKED
-from metal.data.records import Rater
+from metal.data.records import NOT_TOLD, Rater
 from metal.data.text import coverage, estimate, first_few, percent, percent_change, signed
 from metal.errors import UnknownName, UsageError
 from metal.stats.drift import PairedDifference, paired_difference
@@ -128,7 +128,11 @@ def drift(
     tables = {
         "drift": pd.DataFrame(rows, columns=list(DRIFT)),
         "signature": pd.DataFrame(
-            [row for judge, old in pairs.items() for row in _signature(after.raters[judge], before.raters[old])],
+            [
+                row
+                for judge, old in pairs.items()
+                for row in _signature(after.raters[judge], before.raters[old], after.called)
+            ],
             columns=list(SIGNATURE),
         ),
     }
@@ -149,18 +153,19 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
         yield f"people's ratings changed ({changed:,} scores, {gone:,} gone); those of now are used"
 
 
-def _signature(after: Rater, before: Rater) -> Iterator[dict[str, Any]]:
-    """A row for each part of what a judge is."""
+def _signature(after: Rater, before: Rater, called: Callable[[str], str]) -> Iterator[dict[str, Any]]:
+    """A row for each part of what a judge is; empty what is not on record. called: a criterion's title."""
 
     def parts(about: Mapping[str, Any]) -> tuple[str, ...]:
-        sent = {key: value for key, value in about.get("sent", {}).items() if key not in about.get("parameters", {})}
+        given, sent = about.get("parameters"), dict(about.get("sent", {}))
+        sent = {key: value for key, value in sent.items() if key not in (given or {})}
         model = (about.get("asked") or about.get("model", ""), about.get("base_url", ""))
-        prompt = (about.get("prompt", ""), *map("@".join, sorted(about.get("prompt_hash", {}).items())))
-        schema = (about.get("structured", ""), *_listed(sent))
-        return tuple(
-            " ".join(filter(None, map(str, part)))
-            for part in (model, prompt, schema, _listed(about.get("parameters", {})), sorted(about.get("versions", {})))
-        )
+        hashes = (f"{called(key)} {value}" for key, value in sorted(about.get("prompt_hash", {}).items()))
+        schema = (sent.pop("structured", about.get("structured", "")), *_listed(sent))
+        parameters = ["none set"] if given == {} else _listed(given or {})
+        versions = sorted(name for name in about.get("versions", {}) if name != NOT_TOLD)
+        every = (model, (about.get("prompt", ""), *hashes), schema, parameters, versions)
+        return tuple(", ".join(filter(None, map(str, part))) for part in every)
 
     for part, old, new in zip(PARTS, parts(before.about), parts(after.about), strict=True):
         changed = NOTED if part == "fingerprint" else CHANGED

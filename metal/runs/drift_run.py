@@ -101,15 +101,16 @@ class DiffRun(Run):
     def remarks(self) -> Iterator[VerdictLine]:
         """Whether the judge is what it was."""
         for row in self.records("drift"):
-            change = estimate(row, "difference", percent_change)
-            line = f"{row['says']} beside {self.baseline}: agreement with people changed by {change}"
+            change = f"agreement with people changed by {estimate(row, 'difference', percent_change)}"
+            line = f"{row['says']} beside {self.baseline}: {row['why'] or change}"
             weight = WARNS if row["says"] in FAILED else NOTED
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, weight)
 
     def ranked(self) -> list[dict[str, Any]]:
-        """The rows, those that failed first."""
+        """The rows, those that failed first, and of these the greatest change."""
         order = (WORSE, DIFFERENT, UNDECIDED, BETTER, EQUIVALENT)
-        return sorted(self.records("drift"), key=lambda row: order.index(row["says"]))
+        rows = self.records("drift")
+        return sorted(rows, key=lambda row: (order.index(row["says"]), -abs(row[row["by"]] if row["by"] else 0)))
 
 
 @dataclass(frozen=True, repr=False)

@@ -84,7 +84,7 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
         raise DataError(run / RUN_TOML, f"settings.models is {models!r}", "Restore the file, or make the run again")
     synthetic = [name for name, about in models.items() if about.get("family") == SYNTHETIC]
     if synthetic:
-        yield f"{run}: synthetic judges, whose answers METAL makes up: {first_few(synthetic)}"
+        yield f"{first_few(synthetic)}: synthetic judges, whose answers METAL makes up ({run})"
     state = settings.get("state", {})
     if "identities" in settings and not state.get("complete"):
         missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"

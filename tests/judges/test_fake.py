@@ -105,7 +105,8 @@ def test_through_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     lines = (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert len([line for line in lines if json.loads(line)["kind"] == "verdict"]) == 60
     audit = metal.audit("data", "run")
-    assert any("synthetic judges, whose answers METAL makes up: fake:random" in warning for warning in audit.warnings)
+    made_up = "fake:random, fake:blind?language=hi: synthetic judges, whose answers METAL makes up"
+    assert any(warning.startswith(made_up) for warning in audit.warnings)
     assert ("fake:NAME?SETTING=VALUE", "ready") in set(
         metal.judges_list().providers[["name", "state"]].itertuples(index=False, name=None)
     )

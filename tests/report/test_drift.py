@@ -19,7 +19,7 @@ from metal.cli import metal as command_line
 from metal.errors import DataError, UnknownName, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
-from metal.show.drift.answer import headline
+from metal.show.drift.answer import cards, headline
 from metal.show.drift.page import answer, sections
 from tests.report.checks import Visiting, check_saved
 
@@ -237,6 +237,12 @@ def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
     code, printed = run("gate", "narrow.toml", str(same))
     assert (code, printed.startswith("UNDECIDED: no change is shown, but in 3 of 3 cases")) == (3, True)
     assert "needs about" in printed
+    assert "metal annotate export anchors --to html" in printed
+    code, printed = run("gate", "gate.toml", str(worse))
+    assert "What to do next: Do not use j in Hindi as before" in printed
+    assert "metal audit anchors worse" in printed
+    words = [card.words for card in cards(metal.gate("gate.toml", worse))]
+    assert "Model, prompt and parameters are the same; schema is not on record, so what changed is not known." in words
     assert json.loads(run("gate", "gate.toml", str(same), "--json")[1])["verdict"] == "equivalent"
 
 
@@ -244,12 +250,41 @@ def test_another_judge_is_another_judge(anchors: Path) -> None:
     prompt = judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
     gate = metal.gate("gate.toml", prompt)
     assert (gate.verdict, gate.exit_code) == ("different", 1)
-    assert "prompt changed from simple overall@1a2b to simple overall@ffff" in gate.junit()
+    assert "prompt changed from simple, overall 1a2b to simple, overall ffff" in gate.junit()
+    assert headline(gate).endswith("Changed since the baseline: prompt (simple, overall 1a2b → simple, overall ffff).")
+    (next_step,) = (card for card in cards(gate) if card.command)
+    assert 'write expected = ["prompt"] above [margins] in gate.toml' in next_step.words
+    assert next_step.command == "metal gate gate.toml prompt"
     metal.gate_init("anchors", "baseline", out="expected.toml", expected="prompt")
     assert metal.gate("expected.toml", prompt).verdict == "equivalent"
     moved = metal.gate("gate.toml", judge_run(Path("moved"), Path("anchors"), versions={"j-0613 fp_1": 450}))
     assert moved.verdict == "equivalent"  # a fingerprint is noted; what it did is what the anchors tell
     assert set(moved.tables["signature"]["says"]) == {"same", "noted"}
+    untold = judge_run(Path("untold"), Path("anchors"), versions={"not told": 450}, sent={"structured": "json_schema"})
+    parts = metal.gate("gate.toml", untold).tables["signature"].set_index("part")
+    assert parts.loc["fingerprint", ["before", "after"]].tolist() == ["", ""]  # two unknowns are not the same version
+    assert parts.loc["schema", "after"] == "json_schema"
+    assert parts.loc["parameters", "after"] == "none set"
+
+
+def test_a_failure_shows_what_decides(anchors: Path) -> None:
+    """Where it was wrong in Tamil and Hindi the judge now gives the other wrong answer: agreement is what it was."""
+    people, folder = metal.read("anchors").ratings, judge_run(Path("other"), Path("anchors"))
+    truth = people[people["rater"] == "A0"].astype({"output": str}).set_index("output")["score"]
+    rows = pd.read_parquet(folder / "ratings.parquet").astype({"output": str})
+    right = rows["output"].map(truth)
+    wrong = (rows["score"] != right) & ~rows["output"].str.contains("en")
+    wrong &= ~rows["output"].str.contains("hi") | (np.arange(len(rows)) % 3 > 0)  # of Hindi two thirds
+    rows.assign(score=rows["score"].where(~wrong, (right + 2) % 3)).to_parquet(folder / "ratings.parquet")
+    gate = metal.gate("gate.toml", folder)
+    assert says(gate) == {"en": "equivalent", "hi": "different", "ta": "different"}
+    assert set(gate.tables["drift"]["difference"]) == {0}
+    flips = gate.tables["drift"].set_index("language")["flips"]
+    assert flips["ta"] > flips["hi"]
+    assert f"in Tamil and Hindi on overall: in Tamil {flips['ta']:.0%} of answers changed" in headline(gate)
+    (shown,) = answer(gate).rows
+    assert f"{flips['ta']:.0%} other answers" in [cell.below for cell in shown[1:]]
+    assert not [card for card in cards(gate) if card.title == "Agreement with people"]  # none is lost
 
 
 def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
@@ -313,11 +348,13 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
 def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
     for day in range(3):
         watch = metal.gate_watch("gate.toml", judge_run(Path(f"day{day}"), Path("anchors"), 0.0001 * day))
-    assert (watch.exit_code, watch.taken, watch.headline) == (0, 450, "No drift after 1,350 steps in 6 streams.")
+    assert (watch.exit_code, watch.taken, watch.headline) == (0, 450, "No drift of j after 1,350 steps in 3 streams.")
     assert metal.gate_watch("gate.toml", "day2").taken == 0  # a batch counts once
     code, printed = run("gate", "watch", "gate.toml", str(judge_run(Path("bad"), Path("anchors"), 0.4)))
     assert code == 1
     assert printed.startswith("The judge drifted: j in Hindi (overall, after ")
+    first = next(line for line in printed.splitlines() if line.startswith("judge"))
+    assert first.split()[1:3] == ["Hindi", "overall"]  # by name, nearest to an alarm
     assert set(metal.gate_watch("gate.toml", "bad").drifted["language"]) == {"hi"}
     fresh = people()[people()["rater"] == "A0"].assign(source=lambda rows: "new-" + rows["source"], rater="j", score=0)
     system = metal.read(pd.concat([people(), fresh]), kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"})

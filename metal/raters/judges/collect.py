@@ -16,7 +16,7 @@ import numpy as np
 
 from metal.data.files import whole_text
 from metal.data.progress import Progress, divided, followed, no_progress
-from metal.data.records import Rater, Rating
+from metal.data.records import NOT_TOLD, Rater, Rating
 from metal.raters.judges.call import VERDICT, Question, RunPlan
 from metal.raters.judges.journal import FAILED, INCOMPLETE, REJECTED, read_line, scan
 from metal.raters.judges.models import Model
@@ -85,7 +85,7 @@ class CallStatistics:
             if "text" in record:
                 self._count_reply(record)
         if "text" in record:
-            self.versions[f"{record['model']} {record['fingerprint']}".strip() or "not told"] += 1
+            self.versions[f"{record['model']} {record['fingerprint']}".strip() or NOT_TOLD] += 1
             self.sent = record["sent"]
 
     def _count_reply(self, record: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import capital, count, estimate, known, name, percent_change, slug, within
+from metal.data.text import capital, count, estimate, known, name, percent, percent_change, signed, slug, within
 from metal.gating.drift import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.runs.columns import Row
 from metal.runs.drift_run import FAILED, DiffRun
@@ -21,9 +21,13 @@ LOOKS = {
     BETTER: (2, "better"),
     EQUIVALENT: (0, "equivalent"),
 }
+DECIDES = {"mean_change": ("change of the mean", signed), "coverage_change": ("change of coverage", percent_change)}
 MOST_CHARTS = 12
 MOST_ROWS = 300
-EXPLAINED = "Change of agreement with people on the same outputs, with its interval (of two one-sided tests)"
+EXPLAINED = (
+    "Change of agreement with people on the same outputs, with its interval (of two one-sided tests); where something "
+    "else decides, that: the mean, coverage, or other answers than before"
+)
 NEEDED = "; below, how many outputs there are and how many would tell"
 
 
@@ -57,7 +61,14 @@ def answer(run: DiffRun) -> TableView:
 def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
     needs = [f"{count(row['outputs'])} of about {count(row['needed'])} outputs"] if known(row["needed"]) else []
-    below = "\n".join([estimate(row, "difference", percent_change), *needs])
+    if row["by"] == "excess_flips":
+        change = f"{percent(row['flips'])} other answers"
+    elif row["by"] in DECIDES:
+        words, form = DECIDES[row["by"]]
+        change = f"{words} {estimate(row, row['by'], form)}"
+    else:
+        change = estimate(row, "difference", percent_change)
+    below = "\n".join([change, *needs])
     return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
 
 
