@@ -110,6 +110,10 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
     assert row["coverage_change"] == pytest.approx(-lost / OUTPUTS)
     if lost == 9:
         assert row["by"] == "coverage_change"
+        assert ", in overall in Hindi (answers 94%" in headline(result)
+        (silence, step) = cards(result)
+        assert silence.words.endswith("A loss beyond 5% is not excluded.")
+        assert step.words == "See why answers are missing in Hindi (overall)."
         assert row["why"].startswith("answers 94%, before 100%, −6% [−1")
         assert row["needed"] > OUTPUTS
         with pytest.raises(

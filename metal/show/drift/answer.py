@@ -46,7 +46,7 @@ def headline(run: DiffRun) -> str:
         much = f"; about {count(sum(most.values()))} outputs{over} would tell {tells}" if needs else ""
         where = f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
         if undecided[0]["by"] and undecided[0][undecided[0]["by"]]:
-            where += f", most in {case_of(run, undecided[0])} ({undecided[0]['why']})"
+            where += f", {'most ' * (len(undecided) > 1)}in {case_of(run, undecided[0])} ({undecided[0]['why']})"
         return f"{'UNDECIDED: no' if gate else 'No'} change is shown, but {where}{much}."
     better = [row for row in rows if row["says"] == BETTER]
     judges = list(dict.fromkeys(row["judge"] for row in rows))
@@ -54,6 +54,7 @@ def headline(run: DiffRun) -> str:
     gained = f", and better in {_languages(better)}" if better else ""
     of = plural(len({row["language"] for row in rows}), "language")
     margins = f"{percent(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
+    margins += f", with less than {percent(run.margins.coverage)} of answers lost"
     return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
 
 
@@ -141,7 +142,7 @@ def _next(run: DiffRun, rows: Sequence[Row], failed: Sequence[Row], silent: Sequ
         judges = listed(list(dict.fromkeys(within(row["judge"]) for row in failed)))
         words = f"Do not use {judges} in {_languages(failed)} as before: see what its scores are worth now."
         if gate:
-            words += " Where the change is meant, make a new baseline of it (`--repeat 2`) and declare the gate anew."
+            words += " Where the change is meant, make a new baseline of it (--repeat 2) and declare the gate anew."
         yield Remark(title, words, go_on(run, "audit"))
     elif isinstance(run, GateRun) and run.changed:
         expected = ", ".join(f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed))
