@@ -326,8 +326,10 @@ def _decide(
     lower = [name for name in ("difference", "coverage_change") if shown.get(name) and differences[name].value < 0]
     other = [name for name in ("mean_change",) if shown.get(name)]
     other += [name for name in ("excess_flips",) if shown.get(name) and differences[name].value > 0]
+    # Those where something changed come first, the farthest beyond their margins before the others.
     undecided = sorted(
-        (name for name in beyond if not within[name] and not shown[name]), key=lambda name: -beyond[name]
+        (name for name in beyond if not within[name] and not shown[name]),
+        key=lambda name: (not differences[name].square, -beyond[name]),
     )
     if lower or other:
         row |= {"says": WORSE if lower else DIFFERENT}
