@@ -120,8 +120,8 @@ share = partial(figure, form=".3f")  # a mean score, a width or a power, with th
 signed_share = partial(figure, form="+.3f")  # the difference of two of these
 spread = partial(figure, form=".4f")  # a standard deviation, with four digits
 score = partial(figure, form=".4g")  # a coefficient on any scale, with four significant digits
-percent = partial(figure, form=".0%")  # a share in whole percent
-percent_change = partial(figure, form="+.0%")  # the difference of two shares, in points of percent
+percent = partial(figure, form=",.0%")  # a share in whole percent
+percent_change = partial(figure, form="+,.0%")  # the difference of two shares, in points of percent
 rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, with thousands apart
 
 

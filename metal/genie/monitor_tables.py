@@ -20,7 +20,7 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, no_progress
-from metal.data.text import MINUS, estimate, p_words, percent, percent_change, signature_line
+from metal.data.text import MINUS, count, estimate, p_words, percent, percent_change, signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.behaviour import behaviour
 from metal.genie.exclusion import EXCLUSIONS, without
@@ -78,9 +78,9 @@ def stands_out(row: Mapping[str, Any]) -> list[str]:
 def not_compared(row: Mapping[str, Any]) -> str:
     """Why somebody's labels cannot be set beside others'; empty where they can."""
     if not row["ratings"]:
-        return f"answered none of {row['unanswered']} questions"
+        return f"answered none of {count(row['unanswered'])} questions"
     if not row["shared"]:
-        return f"shares none of {row['ratings']} ratings with a colleague: there is nothing to compare with"
+        return f"shares none of {count(row['ratings'])} ratings with a colleague: there is nothing to compare with"
     if row["shared"] < MIN_SHARED or row["sources"] < MIN_SOURCES:
         return (
             f"too few shared ratings to say: {row['shared']} on {row['sources']} sources "
@@ -91,13 +91,13 @@ def not_compared(row: Mapping[str, Any]) -> str:
 
 def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if row["shared"] > row["ties"] and row["majority_agreement"] == 0:
-        return [f"{NEVER} of the majority of the others (0 of {row['shared'] - row['ties']} ratings)"]
+        return [f"{NEVER} of the majority of the others (0 of {count(row['shared'] - row['ties'])} ratings)"]
     difference = row["agreement_difference"]
     if not (difference <= -DISAGREES_BY and row["agreement_difference_p_adjusted"] < ALPHA):
         return []
     return [
         f"{DISAGREES} more than these do with each other: gives the same answer in {percent(row['agreement'])}, they "
-        f"in {percent(row['colleagues_agreement'])}, on the same {row['compared']} ratings "
+        f"in {percent(row['colleagues_agreement'])}, on the same {count(row['compared'])} ratings "
         f"({_figures(row, 'agreement_difference')})"
     ]
 
@@ -116,10 +116,12 @@ def _severer_or_milder(row: Mapping[str, Any]) -> list[str]:
     severity = row["severity"]
     if not (abs(severity) >= SEVERER_BY and row["severity_p_adjusted"] < ALPHA):
         return []
-    how, where = ("severer", "below") if severity > 0 else ("milder", "above")
+    how, where, sign = ("severer", "below", 1) if severity > 0 else ("milder", "above", -1)
+    low, high = sorted(sign * row[f"severity_{end}"] for end in ("low", "high"))
+    along = {**row, "severity": abs(severity), "severity_low": low, "severity_high": high}  # as the words have it
     return [
         f"much {how} than colleagues: scores stand {percent(abs(severity))} of the scale {where} theirs "
-        f"({_figures(row, 'severity')})"
+        f"({_figures(along, 'severity', percent)})"
     ]
 
 
@@ -133,14 +135,14 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
     text = text if len(text) <= _COMMENT_SHOWN else text[: _COMMENT_SHOWN - 1] + "…"
     beside = f", colleagues {percent(others)} of theirs" if not isnan(others) else ""
     return [
-        f"repeats comments again and again: {percent(row['repeated'])} of {row['comments']} were made on another "
-        f"output too{beside}; “{text}” on {row['repeated_outputs']} outputs"
+        f"repeats comments again and again: {percent(row['repeated'])} of {count(row['comments'])} were made on "
+        f"another output too{beside}; “{text}” on {count(row['repeated_outputs'])} outputs"
     ]
 
 
-def _figures(row: Mapping[str, Any], name: str) -> str:
+def _figures(row: Mapping[str, Any], name: str, form: Callable[[Any], str] = percent_change) -> str:
     """`-21% [-25%, -17%], p < 0.001, corrected for people`."""
-    shown = estimate(row, name, percent_change).replace(MINUS, "-")
+    shown = estimate(row, name, form).replace(MINUS, "-")
     return f"{shown}, {p_words(row[f'{name}_p_adjusted'])}, corrected for people"
 
 

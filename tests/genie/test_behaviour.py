@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,11 @@ def test_severe_and_mild_and_the_direction_of_the_scale() -> None:
     truth, people = crowd()
     found = rows(made(people | {"hard": np.clip(truth - 1, 0, 4).tolist()}))
     assert "much severer than colleagues" in " ".join(stands_out(found["hard"]))
+    found = rows(made(people | {"mild": np.clip(truth + 1, 0, 4).tolist()}))
+    assert found["mild"]["severity"] < 0
+    (words,) = (reason for reason in stands_out(found["mild"]) if "milder" in reason)
+    assert re.search(r"(\d+%) of the scale above theirs \(\1 \[\d+%, \d+%\], p < 0.001", words)  # signs oppose no word
+    assert not_compared(found["mild"] | {"ratings": 0, "unanswered": 1080}) == "answered none of 1,080 questions"
     yes = np.random.default_rng(0).random((4, 80)) < 0.1
     scores: Scores = {f"A{one}": yes[one].astype(int).tolist() for one in range(4)} | {"sees": [1] * 80}
     found = rows(made({ERRORS: scores}), "errors")

@@ -231,11 +231,15 @@ def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
 
 
 def test_charts_and_tables_of_a_study(study_run: Path) -> None:
-    drawn = charts(DesignRun.read(study_run))
+    run = DesignRun.read(study_run)
+    drawn = charts(run)
     assert len({chart.name for chart in drawn}) == len(drawn) == 2 * 2 + 2 * 2 * 2
     assert all(chart_svg(chart).startswith("<svg") and "nan" not in chart.svg for chart in drawn)
-    names = [table.name for table in tables(DesignRun.read(study_run))]
+    names = [table.name for table in tables(run)]
     assert names == ["needs_as_good", "needs_informative", "needs_score", "costs", "designs", "populations", "raters"]
+    named = replace(run, criteria={key: replace(each, label=f"Title of {key}") for key, each in run.criteria.items()})
+    (costs,) = (table for table in tables(named) if table.name == "costs")
+    assert any(row[-1].text.startswith("Title of ") for row in costs.rows)  # the code once
     assert all("\\begin{tabular}" in to_latex(table) for table in tables(DesignRun.read(study_run)))
 
 

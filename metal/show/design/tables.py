@@ -315,4 +315,10 @@ def costs_table(run: DesignRun) -> TableView:
     notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (`--seconds`)."]
     reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
     notes += [f"{UNDEFINED}: {reason}." for reason in reasons]
-    return TableView.of_figures(run, "costs", "What a language needs for all of it", rows, heads=2, notes=notes)
+
+    def because(row: Row) -> Cell:
+        criterion, apart, who = row["for"].partition(", ")
+        return Cell(f"{run.criterion(criterion)}{apart}{name(who)}", row["undefined"] if known(row["tasks"]) else "")
+
+    title = "What a language needs for all of it"
+    return TableView.of_figures(run, "costs", title, rows, heads=2, notes=notes, cells={"for": because})

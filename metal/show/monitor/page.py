@@ -13,7 +13,7 @@ from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.answer import answer_table
 from metal.show.monitor.sections import raters_table
 from metal.show.monitor.sections import sections as sections
-from metal.show.parts import closing, to_hand_out
+from metal.show.parts import closing, criterion_in_words, to_hand_out
 from metal.show.view import Paragraph, Screen, TableView
 
 MOST = 20  # people of a table
@@ -83,7 +83,7 @@ def _beside(run: MonitorRun) -> Screen:
         if known(row["stands_out"]) and row["stands_out"]:
             reasons.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row["stands_out"]
     for (rater, language), why in reasons.items():
-        yield Paragraph(f"{within(rater)} ({language_name(language)}) stands out on {_named_first(why)}")
+        yield Paragraph(f"{within(rater)} ({language_name(language)}) stands out on {_named_first(run, why)}")
     if not reasons:
         yield Paragraph("Nobody stands out.")
     apart: dict[str, Any] = {row["rater"]: row["not_compared"] for row in rows}
@@ -91,9 +91,9 @@ def _beside(run: MonitorRun) -> Screen:
     yield from (Paragraph(f"{within(rater)} cannot be compared: {why}") for rater, why in unlike[:MOST])
 
 
-def _named_first(why: dict[str, str]) -> str:
+def _named_first(run: MonitorRun, why: dict[str, str]) -> str:
     """The criterion that says most, with its reason, and the names of the others."""
     first = ALL_CRITERIA if ALL_CRITERIA in why else next(iter(why))
-    others = [criterion for criterion in why if criterion != first]
+    others = [criterion_in_words(run, criterion) for criterion in why if criterion != first]
     also = f"; also on {listed(others)} (tables/behaviour.csv)" if others else ""
-    return f"{first}: {with_minus(why[first])}{also}"
+    return f"{criterion_in_words(run, first)}: {with_minus(why[first])}{also}"
