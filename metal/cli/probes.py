@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import metal
-from metal.cli.analyses import analysis, read_and_say
+from metal.cli.analyses import analysis, read_and_say, run_folder
 from metal.cli.judging import ASK, callbacks, finish
 from metal.cli.printing import show_parts
 from metal.cli.verb import DATASET, CommandGroup, verb
@@ -36,7 +36,9 @@ def plan(data: Path, **options: Any) -> None:
     for warning in planned.warnings:
         console.say(f"warning: {warning}")
     console.say(f"In {planned.folder}", wrap=False)
-    console.say(f"Next: metal judge {planned.folder} -j JUDGE; metal probe report {planned.folder} RUN", wrap=False)
+    run = run_folder(None, planned.folder, "-judges")
+    console.say("Next, with a judge for JUDGE:", wrap=False)
+    console.say(f"  metal judge {planned.folder} -j JUDGE && metal probe report {planned.folder} {run}", wrap=False)
 
 
 @verb(

@@ -77,7 +77,7 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     line = VerdictLine("fake:blind?language=yo", "yo", "task_quality", row["line"], DISQUALIFIES)
     assert line in list(report.remarks())
     [first] = [part for part in screen(report) if isinstance(part, TableView)]
-    assert (len(first.rows), first.cut) == (8, "The first 8 of 9 rows; -v shows all.")
+    assert (len(first.rows), first.cut) == (6, "The first 6 of 9 rows; -v shows all.")
     assert not any(cell.below for row in first.rows for cell in row)  # a line each
     unsaid = table[table["says"].isin(["cannot say", "decides nothing"])]
     assert len(unsaid) > 10
@@ -213,7 +213,7 @@ def test_a_first_screen_says_only_what_holds() -> None:
         last.words == "Do not use first alone in English and Yoruba; nor second alone in Yoruba. Let people rate there."
     )
     view = answer(report)
-    assert view.notes[0].endswith("On task quality. –: no such change in this language was rated.")
+    assert view.notes[0].endswith("–: no such change in this language was rated.")
     by_row = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in view.rows}
     assert by_row["second", "another encoding of letters"] == ["–", "0.00"]  # English has none
 

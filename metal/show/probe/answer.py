@@ -7,7 +7,7 @@ from itertools import islice
 
 from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
-from metal.data.text import capital, listed, plural, within
+from metal.data.text import listed, plural, within
 from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
@@ -80,12 +80,9 @@ def cards(run: ProbeRun) -> Iterator[Remark]:
             yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
     unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
     if unsaid or undecided:
-        of = f"of {plural(len(rows), 'case')}"
-        counted = [f"in {unsaid:,} {of} nothing can be said"] if unsaid else []
-        counted += (
-            [f"{undecided:,} {'more' if unsaid else of} decide{'s' * (undecided == 1)} nothing"] if undecided else []
-        )
-        yield Remark("Open", f"{capital(', '.join(counted))}; “All figures” has why.")
+        counted = [f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open"] if unsaid else []
+        counted += [f"{undecided:,} decide{'s' * (undecided == 1)} nothing"] if undecided else []
+        yield Remark("Open", f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.")
     yield Remark("What to do next", _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED])))
 
 

@@ -23,11 +23,11 @@ from metal.stats.probes import LEAST
 LOOKS = {BLIND: (5, BLIND), NOT_BLIND: (0, NOT_BLIND), SHOWN: (7, SHOWN), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
 MOST_ROWS = 400
-MOST_ON_SCREEN = 8
+MOST_ON_SCREEN = 6
 KINDS = ("certain", "graded", "invariant", "bait")
 EXPLAINED = (
-    "Without a sign: how often the text as it was scores above the changed one, ties as half; 0.5 is chance. With a "
-    "sign: how far the change moves the score. What is not said to be missed is not shown to be seen."
+    "Without a sign: how often a text scores above its changed copy, 0.5 by chance; with one: how far the change moves "
+    "the score; on {}. What is not said to be missed is not shown to be seen."
 )
 DASHES = {  # why the table of all figures has one
     "expected": "it is not known what must happen on this criterion",
@@ -74,8 +74,8 @@ def answer(run: ProbeRun, *, below: bool = True, most: int | None = None) -> Tab
     records.sort(key=lambda row: (row["judge"], row["what"] != together, -often[row["judge"], row["what"]]))
     criteria = list(dict.fromkeys(row["criterion"] for row in records))
     several = len(criteria) > 1
-    worst = "Of all criteria, the one on which the judge did worst."
-    note = f"{EXPLAINED} {worst if several else f'On {criterion_in_words(run, criteria[0])}.'}"
+    worst = "the criterion where the judge did worst"
+    note = EXPLAINED.format(worst if several else criterion_in_words(run, criteria[0]))
     keys, cell = {"judge": "judge", "what": "changed"}, partial(_cell, run, below=below, several=several)
     options: dict[str, Any] = {"name": "blind", "turns": False}
     view = across_languages(run, "probes", "What judges do not see", records, keys, cell, languages, **options)
