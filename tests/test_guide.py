@@ -142,7 +142,7 @@ def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path
     assert "100 outputs" in generator
     assert "overall: r " in metric
     assert [line.split()[1] for line in history.splitlines() if line[:1].isdigit()] == [
-        *("data", "metric", "metric", "generator", "metric")  # two that METAL computes rank what was submitted
+        *("dataset", "metric", "metric", "generator", "metric")  # two that METAL computes rank what was submitted
     ]
     assert "version 1:" in then
     assert "my-metric" not in then
@@ -194,7 +194,7 @@ def test_what_it_says_of_the_people_of_pariksha(reference: Path, tmp_path: Path)
     assert "gives the same answer in 59%, they in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla
     assert "gives the same answer in 66%, they in 76%" in hindi
-    assert "61% of 1122 were made on another output too, colleagues 23%" in comments
+    assert "61% of 1,122 were made on another output too, colleagues 23%" in comments
     assert "hallucinations" in tamil
     assert "Llama-3-70B" in ranked
     assert "$" in planned

@@ -257,19 +257,19 @@ def _departures(audited: list[AuditCell]) -> list[str]:
         both = (voted >= 0) & (cell.truth >= 0)
         share = float((voted != cell.truth)[both].mean()) if both.any() else 0.0
         if share > DEPARTS:
-            departed.append(f"{language_name(cell.language)} {cell.criterion.name} {share:.0%}")
+            departed.append(f"{cell.criterion.title}, {language_name(cell.language)} {share:.0%}")
     if not departed:
         return []
     return [
         f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%} of the outputs that '
-        f"have one: {', '.join(departed)}. With few people a label can come to mean another; compare with majority"
+        f"have one: {'; '.join(departed)}. With few people a label can come to mean another; compare with majority"
     ]
 
 
 def _doubtful(audited: list[AuditCell]) -> list[str]:
     """Where a model's own fit says that its labels are to be doubted."""
     doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
-    where = "; ".join(f"{language_name(cell.language)} {cell.criterion.name}: {doubt}" for cell, doubt in doubts)
+    where = "; ".join(f"{cell.criterion.title}, {language_name(cell.language)}: {doubt}" for cell, doubt in doubts)
     return [f'`aggregate="{audited[0].settings.aggregate}"`: {where}. Compare with majority'] if doubts else []
 
 

@@ -415,7 +415,7 @@ def test_a_model_that_overrules_the_people_is_said(make_dataset: MakeDataset) ->
     result = audit(make_dataset({"hi": turned}), DAWID_SKENE)
     warnings = [warning for warning in result.warnings if warning.startswith('`aggregate="dawid-skene"`')]
     assert len(warnings) == 1
-    assert "Hindi task_quality" in warnings[0]
+    assert "task_quality, Hindi 14%" in warnings[0]
     for scores, settings in ((world(100), DAWID_SKENE), (turned, QUICK)):
         assert not any("aggregate" in warning for warning in audit(make_dataset({"hi": scores}), settings).warnings)
 
@@ -424,7 +424,7 @@ def test_a_model_that_doubts_its_labels_is_said(make_dataset: MakeDataset) -> No
     guesses = np.random.default_rng(0).choice(3, (3, 300), p=[0.05, 0.15, 0.8]).tolist()
     people = {f"A{person}": scores for person, scores in enumerate(guesses)}
     warnings = audit(make_dataset({"hi": people}), replace(QUICK, aggregate="mace")).warnings
-    assert '`aggregate="mace"`: Hindi task_quality: all competences are below 0.1. Compare with majority' in warnings
+    assert '`aggregate="mace"`: task_quality, Hindi: all competences are below 0.1. Compare with majority' in warnings
 
 
 def test_an_unknown_rule_is_answered_with_all() -> None:
