@@ -264,11 +264,12 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
         return widths
     names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
     words = [" ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)]
-    longest = [max([WRAPPED_NAME, *map(cell_len, of)]) for of in words]
-    wrapped = [min(pair) for pair in zip(longest, names, strict=True)]
-    tables = [len(list(_groups([*heads, *widths[keep:]], width, keep))) for heads in (names, wrapped)]
-    if tables[1] < tables[0]:
-        names = wrapped
+    longest = [max(map(cell_len, of), default=0) for of in words]
+    wrapped = (  # the widest first
+        [min(wide, max(most, word)) for wide, word in zip(names, longest, strict=True)]
+        for most in range(NAME_WIDTH, WRAPPED_NAME - 1, -1)
+    )
+    names = min(wrapped, key=lambda heads: len(list(_groups([*heads, *widths[keep:]], width, keep))))
     if sum(names) + GAP * keep + beside > width:
         most = max(LEAST_NAME, (width - beside) // keep - GAP)
         names = [min(wide, most) for wide in names]
