@@ -11,7 +11,7 @@ from metal.data.text import listed, plural, within
 from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
-from metal.show.parts import criterion_in_words, judges_by_language
+from metal.show.parts import criterion_in_words, go_on, judges_by_language
 from metal.show.view import Remark
 
 MOST_NAMED = 3
@@ -83,13 +83,15 @@ def cards(run: ProbeRun) -> Iterator[Remark]:
         counted = [f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open"] if unsaid else []
         counted += [f"{undecided:,} decide{'s' * (undecided == 1)} nothing"] if undecided else []
         yield Remark("Open", f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.")
-    yield Remark("What to do next", _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED])))
+    words = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
+    words += " What a judge is worth where people rated the originals:"
+    yield Remark("What to do next", words, go_on(run, "audit"))
 
 
 def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
     """Where which judge is not to be used alone, and which texts it must not be given as they are."""
     if not unfit and not moved:
-        return "Let people rate a sample in each language; `metal audit` says what the judge is worth."
+        return "Let people rate a sample in each language."
     words = []
     if unfit:
         places = [f"{within(judge)} alone in {_languages(rows)}" for judge, rows in unfit.items()]
