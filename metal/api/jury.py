@@ -51,7 +51,7 @@ def jury(
     sources it then judges. A jury of one is that judge.
 
     Members that make the same mistakes are worth few: the table says how many. Whether the jury is better is measured
-    against the member that is the best on other sources than those compared; elsewhere, ask that member alone.
+    against the member that is the best on other sources than those compared; elsewhere, ask that member instead.
     What a jury costs is what its members cost together.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs

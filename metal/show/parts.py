@@ -96,11 +96,17 @@ def places(where: Sequence[str], most: int = NAMED) -> str:
     return listed([*where[:most], *more])
 
 
-def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tuple[str, ...]:
-    """One line per reason, with its figures and those it holds for; who: the column that names them."""
+def reasons(
+    run: Run, table: str, rows: Iterable[Row], who: str = "rater", shown: Collection[str] = ()
+) -> tuple[str, ...]:
+    """One line per reason, with its figures and those it holds for; who: the column that names them. shown: the
+    figures that the view has, where it has few.
+    """
     by_reason: dict[str, tuple[list[str], list[str]]] = {}
     for row in rows:
         for column, reason in parts(row["undefined"]):
+            if shown and column not in shown:
+                continue
             figures, names = by_reason.setdefault(reason, ([], []))
             figures.append(title_of(run.columns(table), column) or column)
             names.append(language_name(row[who]) if who == "language" else within(row[who]))

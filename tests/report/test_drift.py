@@ -110,9 +110,12 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
     assert row["coverage_change"] == pytest.approx(-lost / OUTPUTS)
     if lost == 9:
         assert row["by"] == "coverage_change"
+        assert headline(result).startswith(
+            "No change is sure with so many checks, but in 1 of 3 cases there may be one"
+        )
         assert ", in overall in Hindi (answers 94%" in headline(result)
         (silence, step) = cards(result)
-        assert silence.words.endswith("A loss beyond 5% is not excluded.")
+        assert silence.words.endswith("A loss beyond 5% is likely, but not sure.")
         assert step.words == "See why answers are missing in Hindi (overall)."
         assert row["why"].startswith("answers 94%, before 100%, −6% [−1")
         assert row["needed"] > OUTPUTS

@@ -18,7 +18,7 @@ from metal.show.pages import Payload, cut_to_cells
 from metal.show.parts import across_languages, closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
-LEAST_ROOM = 250_000  # for disagreements and CSV, even where tables and charts alone fill a page
+LEAST_ROOM = 100_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MANY = 400  # more verdicts than this leave little room for charts
 CHART_ROOM = {False: 530_000, True: 40_000}  # characters of charts on the page, with few verdicts or MANY
 FOLDED_CELLS = 4_500  # of all folded tables with MANY verdicts, whose details come first

@@ -77,7 +77,7 @@ def answer(run: BiasRun) -> TableView:
             f"Even: the 90% interval lies within {MARGIN:.0%} of the scale on either side of 0 (without ends: of "
             "the scores that occur), also where 0 is outside the 95% interval."
         )
-    notes = (*explained, *reasons(run, "language_bias", rows, "language"))
+    notes = (*explained, *reasons(run, "language_bias", rows, "language", ("lean",)))
     who = next(iter(judges)) if len(judges) == 1 else ""
     title = f"In which languages {'people lean' if who == PEOPLE else f'{name(who)} leans' if who else 'judges lean'}"
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, (LEANS,))

@@ -176,8 +176,9 @@ def _bands(rows: Sequence[Dot], edges: Sequence[float], words: str) -> list[str]
     for row, (y, lower) in zip(rows, pairwise(edges), strict=True):
         if row.group is not None and row.group % 2 == 0:
             parts.append(svg.band(y, lower - y))
-        if row.group is not None and row.group != before:
-            parts.append(svg.text(svg.WIDTH, y + 12, str(row.group), class_="soft", anchor="end"))
+        if words and (row.group is None or row.group != before):
+            number = UNDEFINED if row.group is None else str(row.group)
+            parts.append(svg.text(svg.WIDTH, y + 12, number, class_="soft", anchor="end"))
         before = row.group
     return parts
 

@@ -47,7 +47,10 @@ def headline(run: DiffRun) -> str:
         where = f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
         if undecided[0]["by"] and undecided[0][undecided[0]["by"]]:
             where += f", {'most ' * (len(undecided) > 1)}in {case_of(run, undecided[0])} ({undecided[0]['why']})"
-        return f"{'UNDECIDED: no' if gate else 'No'} change is shown, but {where}{much}."
+        by = undecided[0]["by"]
+        seen = by and (undecided[0][f"{by}_low"] > 0 or undecided[0][f"{by}_high"] < 0)
+        shown = "change is sure with so many checks" if seen else "change is shown"
+        return f"{'UNDECIDED: no' if gate else 'No'} {shown}, but {where}{much}."
     better = [row for row in rows if row["says"] == BETTER]
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     what = f"{within(judges[0])} is what it was" if len(judges) == 1 else f"{len(judges)} judges are what they were"
@@ -106,7 +109,8 @@ def cards(run: DiffRun) -> Iterator[Remark]:
     silent = [row for row in rows if row["coverage_change"] < 0 and row["coverage_change_low"] <= -margin]
     if silent:
         row = min(silent, key=lambda row: row["coverage_change"])
-        open_still = f" A loss beyond {percent(margin)} is not excluded." if row["says"] == UNDECIDED else ""
+        sure = "likely, but not sure" if row["coverage_change"] < -margin else "not excluded"
+        open_still = f" A loss beyond {percent(margin)} is {sure}." if row["says"] == UNDECIDED else ""
         yield Remark(
             "Answers",
             f"Most lost in {_case(run, row)}: {coverage(row['coverage_after'])} of outputs have one, before "

@@ -53,7 +53,10 @@ def answer(run: DiffRun) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
     rows = run.records("drift")
     needed = NEEDED * any(known(row["needed"]) for row in rows)
-    notes = (f"{EXPLAINED}{needed}.", *reasons(run, "drift", rows, "language"))
+    notes = (
+        f"{EXPLAINED}{needed}.",
+        *reasons(run, "drift", rows, "language", ("difference", "mean_change", "coverage_change")),
+    )
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, FAILED)
     return across_languages(run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes)
 

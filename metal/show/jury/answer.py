@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from metal.data.text import count, figure, known, percent, plural, within
@@ -21,7 +22,9 @@ def headline(run: JuryRun) -> str:
     cases = plural(len(rows), "case")
     if not better:
         where = f" in any of {cases}" if len(rows) > 1 else f" on {case_of(run, rows[0])}"
-        return f"The jury is not shown to be better than its best member{where}: ask that member alone."
+        best = Counter(within(row["best"]) for row in rows)
+        instead = " or ".join(name for name, _ in best.most_common(2)) if len(best) < 3 else "the best member"
+        return f"The jury is not shown to be better than its best member{where}: ask {instead} instead."
     most = max(better, key=lambda row: row["gain"])
     return (
         f"The jury is better than its best member in {len(better)} of {cases}, most on {case_of(run, most)}: it agrees "

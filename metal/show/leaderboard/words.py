@@ -97,7 +97,7 @@ def first_by_language(run: LeaderboardRun) -> str:
         return ""
     first: dict[str, list[str]] = {}
     for code in each:
-        rows = run.ranking(run.main, code)
+        rows = [row for row in run.ranking(run.main, code) if known(row["cluster"])]  # that can be compared
         if rows:
             first.setdefault(rows[0]["generator"], []).append(spoken(code))
     if len(first) == 1:

@@ -115,7 +115,8 @@ def scope(run: MonitorRun) -> str:
 def answer_table(run: MonitorRun) -> TableView:
     """Who stands out, how, and what to do about it."""
     rows: Rows = [[name(rater), capital("; ".join(run.why_noisy.get(rater, []))), LEAVE_OUT] for rater in run.noisy]
-    rows += [_row(run, row) for row in worst_first(run)]
+    apart = worst_first(run)
+    rows += [_row(run, row) for row in [row for row in apart if _disagrees(row)] or apart]
     columns = ("who", "what stands out", "what to do")
     title = "Who stands out, the worst first"
     return TableView.of(run, "behaviour", title, columns, rows, name="answer", most=MOST_ROWS, turns=True)

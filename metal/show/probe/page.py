@@ -120,7 +120,7 @@ def sections(run: ProbeRun) -> list[Section]:
     shown += _by_judge(run, "trends", "Whether scores fall with the dose", run.records("trends"), named)
     return [
         Section("seen", "How well changes are seen", charts=tuple(seen_charts(run))),
-        Section("figures", "All figures, and doses", tables=tuple(shown)),
+        Section("figures", "All figures", tables=tuple(shown)),
     ]
 
 

@@ -18,9 +18,10 @@ EXPLAINED = "Alone, in part: the share of outputs that the judge may answer, and
 def answer(run: SelectRun) -> TableView:
     """Criteria and judges in rows, languages in columns: how much the judge may answer."""
     rows = run.records("selection")
-    notes = (EXPLAINED, *reasons(run, "selection", rows, "judge"))
     keys = {"criterion": "", "judge": "judge"}
-    return across_languages(run, "selection", "What judges may answer", rows, keys, _cell, name="alone", notes=notes)
+    return across_languages(
+        run, "selection", "What judges may answer", rows, keys, _cell, name="alone", notes=[EXPLAINED]
+    )
 
 
 def _cell(rows: list[Row]) -> Cell:
