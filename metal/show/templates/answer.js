@@ -4,8 +4,9 @@
 const TYPICAL = 3;
 const LEVELS =
   "Intervals are 95%; those of what it keeps, beside a person, above a constant and in the reason are 90% (5% beyond each end). " +
-  "Without one person: the least and the most when each is left out in turn, on the outputs that count then. " +
-  "Class by class: beside each person in turn, against the others' most frequent answer, so that nobody reaches 100% where people differ.";
+  "Without one person: the least and the most when each is left out in turn, on the outputs that count then.";
+const CLASSES =
+  " Class by class: beside each person in turn, against the others' most frequent answer, so that nobody reaches 100% where people differ.";
 
 function table([caption, heads, rows]) {
   const node = make("table", null, { class: "small" });
@@ -93,7 +94,7 @@ async function explain() {
     const others = make("ul", null, { class: "notes" });
     others.append(...chosen.o.map((line) => make("li", line)));
     if (chosen.o.length) why.append(make("p", "Other runs say:"), others);
-    why.append(figures, make("p", LEVELS, { class: "soft" }), tables);
+    why.append(figures, make("p", LEVELS + (chosen.t.length ? CLASSES : ""), { class: "soft" }), tables);
     if (items.length) {
       const cards = typical(data, wanted, items).map((item) => card(data, item));
       const all = items.length < chosen.n ? `${items.length.toLocaleString("en")} of its ${chosen.n.toLocaleString("en")} disagreements` : "All its disagreements";
