@@ -245,7 +245,8 @@ def _far_below(verdicts: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
     """Whose ratings do not count in verdicts, and where. titles: of criteria."""
     cells = verdicts.loc[verdicts["left_out"] != "", ["left_out", "criterion", "language"]].drop_duplicates()
     where = [f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells.to_numpy()]
-    return [f"verdicts leave out people who agree far less with the others: {first_few(where)}"] if where else []
+    agree = "agrees" if len(where) == 1 else "they agree"
+    return [f"verdicts leave out {first_few(where)}: {agree} far less with the others"] if where else []
 
 
 def _departures(audited: list[AuditCell]) -> list[str]:

@@ -252,7 +252,7 @@ def test_people_whom_verdicts_leave_out_are_named(make_dataset: MakeDataset) -> 
     good = [0, 2] * 60
     careless = [score if item % 5 < 2 else 2 - score for item, score in enumerate(good)]  # right on 40%
     people = {"A1": careless, "A2": good, "A3": good}
-    named = "verdicts leave out people who agree far less with the others: A1 (task_quality, Hindi)"
+    named = "verdicts leave out A1 (task_quality, Hindi): agrees far less with the others"
     assert named in audit(make_dataset({"hi": people | {"j": good, "k": good}}), QUICK).warnings
     assert not [line for line in audit(make_dataset({"hi": people}), QUICK).warnings if "leave out" in line]
 
