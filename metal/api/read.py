@@ -270,14 +270,15 @@ def _format_of(path: Path) -> str:
 
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
-    recognized = recognize(path)
-    if recognized or is_table(path):
+    if (recognized := recognize(path)) or is_table(path):
         return recognized or "table"
     if remedy := {".xls": "Save it as .xlsx or CSV", ".zip": "Unpack it"}.get(path.suffix.lower()):
         raise DataError(path, f"{path.suffix} files are not read", remedy)
-    raise UsageError(
-        f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}"
-    )
+    if command := (about := read_run_toml(path))["command"]:
+        made_from = dict(next(iter(about["datasets"]), {})).get("path", "its dataset")
+        raise DataError(path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead")
+    some = ", ".join(list(formats())[:6])
+    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {some}")
 
 
 def formats() -> dict[str, str]:

@@ -53,6 +53,8 @@ def read_and_say(data: Path, verbose: bool | None = None) -> Dataset | Path:
         with console.progress("reading") as advance:
             dataset = metal.read(data, progress=advance)
     except MetalError as error:  # what remedies name are options of import
+        if (data / "run.toml").is_file():
+            raise
         remedied = in_flags(str(error), command_named(["import"], root), root)
         folder = shlex.quote(f"datasets/{run_folder(None, data).name}")
         command = f"metal import {shlex.quote(str(data))} OPTIONS --out {folder}"

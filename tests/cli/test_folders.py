@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import metal
-from metal.errors import UsageError
+from metal.errors import DataError, UsageError
 from metal.show.audit.answer import headline
 from tests import DEMO
 from tests.cli.test_commands import metal as typed
@@ -55,6 +55,13 @@ def test_ls_says_what_judges_rated(tmp_path: Path) -> None:
     metal.judge(DEMO, lambda source, output, criterion: 1, name="one", criteria="task_quality", out=tmp_path / "judged")
     (run,) = metal.ls(tmp_path)
     assert run.answer == f"{len(metal.read(DEMO).outputs)} ratings of demo by one"
+
+
+def test_a_run_is_no_dataset_and_says_which_it_is_of(place: Path) -> None:
+    folder = place / "runs" / "demo"
+    with pytest.raises(DataError) as refused:
+        metal.read(folder)
+    assert str(refused.value) == f"{folder}: a run of `metal audit`, which holds no dataset. Give {DEMO} instead"
 
 
 def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(place: Path, tmp_path: Path) -> None:
