@@ -83,7 +83,7 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     commands = [card.command for card in (*cards(too_strict), *cards(made)) if card.title == "What to do next"]
     assert commands == ["metal audit DATASET", "metal audit DATASET"]
     saving = [*cards(metal.select(data, alpha=0.1, resamples=200))][-1]
-    assert saving.command == "metal select DATASET --costs 'gpt<b>'=0.001,people=0.2"
+    assert saving.command == "metal select DATASET --alpha 0.1 --costs 'gpt<b>'=0.001,people=0.2"
     strict = too_strict.tables["selection"]
     assert strict["undefined"].str.contains("60 sources with an answer and its confidence, 299 needed").all()
     check_saved(visit, made, tmp_path / "run", "overview", "calibration", "methods")

@@ -62,8 +62,10 @@ def cards(run: SelectRun) -> Iterator[Remark]:
         words = "Whether a judge is good enough to have people rate more for it:"
         yield Remark(title, words, go_on(run, "audit"))
     elif not run.settings.get("costs"):
-        command = f"{go_on(run, 'select')} --costs {shlex.quote(best['judge'])}=0.001,people=0.2"
-        yield Remark(title, "What that saves, with the dollars of an answer and of a person's:", command)
+        command = f"{go_on(run, 'select')} --alpha {run.settings['alpha']:g} --costs {shlex.quote(best['judge'])}=0.001"
+        yield Remark(
+            title, "What that saves, with the dollars of an answer and of a person's:", f"{command},people=0.2"
+        )
     else:
         yield Remark(title, "Whether the judge is as good as a person, threshold or not:", go_on(run, "audit"))
 
