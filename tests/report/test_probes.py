@@ -84,8 +84,7 @@ def test_what_was_injected_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert unsaid["undefined"].str.startswith("says: ").all()
     blind, lured = "fake:blind?language=yo", "fake:swayed?by=order&language=en&shift=4"
     assert str(list(cards(report))[-1].words) == (
-        f"Do not use {lured} alone in English; nor {blind} alone in Yoruba. Let people rate there. "
-        "What a judge is worth where people rated the originals:"
+        f"Do not use {lured} alone in English; nor {blind} alone in Yoruba. Let people rate there."
     )
     figures = [view for view in tables(report) if view.source == "probes"][1:]
     assert [(view.title, view.columns[:4]) for view in figures] == [
@@ -161,8 +160,7 @@ def test_what_does_not_matter_and_what_leaves_no_room() -> None:
     assert set(even["says"]) <= {"unmoved", "cannot say"}
     assert set(moved.tables["probes"]["undefined"]) == {""}
     assert [card.words for card in cards(moved)] == [
-        "Give j only texts alike in what moves it in English and Yoruba: bold type. "
-        "What a judge is worth where people rated the originals:"
+        "Give j only texts alike in what moves it in English and Yoruba: bold type."
     ]
     dataset = planned("empty")
     severe = [Rating(name, "task_quality", "j", 1.0) for name in dataset.outputs]
@@ -212,8 +210,8 @@ def test_a_first_screen_says_only_what_holds() -> None:
     )
     *_, last = cards(report)
     unfit = "Do not use first alone in English and Yoruba; nor second alone in Yoruba. Let people rate there."
-    assert last.words == f"{unfit} What a judge is worth where people rated the originals:"
-    assert last.command == "metal audit DATASET"
+    assert last.words == unfit
+    assert last.command == "metal annotate export DATASET --to html"
     view = answer(report)
     assert view.notes[0].endswith("–: no such change in this language was rated.")
     by_row = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in view.rows}

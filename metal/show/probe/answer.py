@@ -11,7 +11,7 @@ from metal.data.text import listed, plural, within
 from metal.fairness.probes import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
 from metal.runs.columns import Row
 from metal.runs.probe_run import ProbeRun
-from metal.show.parts import criterion_in_words, go_on, judges_by_language
+from metal.show.parts import criterion_in_words, judges_by_language, to_hand_out
 from metal.show.view import Remark
 
 MOST_NAMED = 3
@@ -84,8 +84,7 @@ def cards(run: ProbeRun) -> Iterator[Remark]:
         counted += [f"{undecided:,} decide{'s' * (undecided == 1)} nothing"] if undecided else []
         yield Remark("Open", f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.")
     words = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
-    words += " What a judge is worth where people rated the originals:"
-    yield Remark("What to do next", words, go_on(run, "audit"))
+    yield Remark("What to do next", words, to_hand_out(run))
 
 
 def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
