@@ -131,7 +131,7 @@ def annotate_export(
     from metal.data.files import check_new, new_folder
     from metal.genie.gold_questions import SIDES, side_of
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
-    from metal.running.judging import prompt_folders as folders_of_prompts
+    from metal.running.prompting import prompt_folders as folders_of_prompts
     from metal.runs.parts import manifest
 
     forms.check_form(to)

@@ -100,7 +100,7 @@ def criterion_file(name: str) -> Path:
 
 def _of_template(name: str, template: str, data: Path) -> Criterion:
     from metal.building.tasks import load_template
-    from metal.running.judging import prompt_folders
+    from metal.running.prompting import prompt_folders
 
     criteria = load_template(template, prompt_folders((), data)).criteria
     if name not in criteria:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import BaseUrl, Option, PromptFolders, StrPath, documented
+from metal.api.options import BaseUrl, Option, PromptFolders, Question, StrPath, documented
 from metal.api.read import as_dataset
 from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
@@ -144,7 +144,8 @@ def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ())
     import pandas as pd
 
     from metal.raters.judges.templates import template_names
-    from metal.running.judging import JudgeRequest, load_prompts
+    from metal.running.judging import JudgeRequest
+    from metal.running.prompting import load_prompts
 
     criteria, folders = _criteria_and_folders(data, prompt_folders)
     prompts = load_prompts(JudgeRequest((), tuple(template_names(folders))), criteria, folders)
@@ -158,6 +159,7 @@ def prompt_show(
     *,
     criterion: Annotated[str, Option("Criterion, e.g. task_quality.", "-c")],
     prompt: Annotated[str, Option("Prompt: simple, detailed, yours.", "-p")] = "detailed",
+    question: Question = "",
     output: Annotated[
         str, Option("Id of the output to show it for. [default: the first; placeholders without a dataset]")
     ] = "",
@@ -172,7 +174,8 @@ def prompt_show(
     """
     from metal.raters.judges.rubric import described
     from metal.raters.judges.templates import variant
-    from metal.running.judging import JudgeRequest, load_prompts
+    from metal.running.judging import JudgeRequest
+    from metal.running.prompting import load_prompts
 
     known_criteria, folders = _criteria_and_folders(data, prompt_folders)
     criteria = {each.name: each for each in known_criteria}
@@ -180,7 +183,7 @@ def prompt_show(
         criteria[criterion] = own
     if criterion not in criteria:
         raise UnknownName("criterion", criterion, criteria)
-    request = JudgeRequest((), (prompt,), prompt_language=prompt_language)
+    request = JudgeRequest((), (prompt,), prompt_language=prompt_language, question=question)
     shown_in = {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()
     pairs = criteria[criterion].scale.compares
     together = variant(prompt, together=True) == prompt
@@ -206,7 +209,7 @@ def prompt_show(
 def _criteria_and_folders(data: Data | None, given: Iterable[StrPath]) -> tuple[list[Criterion], list[Path]]:
     """The criteria of the dataset, or METAL's five, and where prompts are looked for."""
     from metal.data.formats import METAL_CRITERIA, metal_criterion
-    from metal.running.judging import prompt_folders
+    from metal.running.prompting import prompt_folders
 
     if data is None:
         return [*map(metal_criterion, METAL_CRITERIA)], prompt_folders(map(str, given), None)

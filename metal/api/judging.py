@@ -20,6 +20,7 @@ from metal.api.options import (
     Names,
     Option,
     PromptFolders,
+    Question,
     Reask,
     Resume,
     Reuse,
@@ -90,6 +91,7 @@ async def judge_async(
         Names, Option("Prompt: simple, detailed, a task's, or your own. [default: detailed]", "-p")
     ] = "detailed",
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    question: Question = "",
     languages: Languages = (),
     name: OwnName = "",
     out: RunFolder = None,
@@ -171,6 +173,9 @@ async def judge_async(
     `probabilities` keeps the probability of each answered level as the rating's `confidence` (see `metal.select`), and
     as `expected` the mean of the levels by their probabilities, where all are among the twenty likeliest tokens (see
     `metal.billboard`). It needs OpenAI's protocol or Gemini, a model that gives them, and levels that are one token.
+
+    `question` asks in one line what a criterion does not say, or something else: it and the scale are all that judges
+    are told of the criterion.
 
     `examples` shows judges outputs that people rated, in each language, with as many different ratings as can be. What
     shares a source, its content or its text with one of them is judged by no prompt of the run.

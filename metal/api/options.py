@@ -170,6 +170,9 @@ TestQuestions = Annotated[
         rare=True,
     ),
 ]
+Question = Annotated[
+    str, Option('What judges are asked, e.g. "Does the answer help?"; for one criterion.', metavar="TEXT")
+]
 DryRun = Annotated[bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")]
 MaxCost = Annotated[float | None, Option("Stop before the run has cost more.", metavar="USD", least=0)]
 Limit = Annotated[int | None, Option("Make at most N calls; resume for the rest.", metavar="N", least=1, rare=True)]

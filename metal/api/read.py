@@ -185,7 +185,7 @@ def read(
         "revision": revision,
     }
     if prompt_folders:
-        from metal.running.judging import prompt_folders as checked
+        from metal.running.prompting import prompt_folders as checked
 
         checked(map(str, prompt_folders), None)
     options: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, (), "", {})}

@@ -37,7 +37,7 @@ from metal.raters.judges.models import find_model, judges_files, named_models, w
 from metal.raters.judges.providers import find_provider
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.running.job import Job, Request
-from metal.running.judging import prompt_folders
+from metal.running.prompting import prompt_folders
 from metal.runs.parts import write_results
 
 

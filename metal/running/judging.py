@@ -11,8 +11,7 @@ from typing import Any
 
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
-from metal.data.files import bundled, write_jsonl
-from metal.data.languages import language_name, sides
+from metal.data.files import write_jsonl
 from metal.data.progress import Progress, no_progress
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
@@ -40,13 +39,12 @@ from metal.raters.judges.models import Model, find_model, judges_files, named_mo
 from metal.raters.judges.plan import JudgingPlan, asked_as, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.providers import find_provider, open_client
-from metal.raters.judges.rubric import DETAILED, described, rubrics_for, where_to_ask
-from metal.raters.judges.templates import load_template, translation, variant
+from metal.raters.judges.rubric import described
+from metal.raters.judges.templates import variant
 from metal.running.job import Job, Request
+from metal.running.prompting import distinct, load_prompts, prompt_folders, undescribed, unreviewed
 from metal.runs.judges_run import texts_digest
 from metal.runs.passport import check, read_passport
-
-OF_TEXT = "text"  # as the language of the prompts: that of each output
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,10 @@ class JudgeRequest(Request):
 
     LISTS = ("judges", "prompts", "criteria", "languages")
     OPEN = ("criteria", "languages")
-    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders", "probabilities", "examples")
+    SAME = (
+        *("seed", "prompt_language", "prompt_folders", "flip", "base_url", "orders", "probabilities", "examples"),
+        "question",
+    )
 
     judges: tuple[str, ...]
     prompts: tuple[str, ...] = ("detailed",)
@@ -73,6 +74,7 @@ class JudgeRequest(Request):
     orders: str = "both"
     probabilities: bool = False
     examples: int = 0
+    question: str = ""
 
     def reduced(self, older: JudgeRequest) -> str:
         if self.sample and not (0 < older.sample <= self.sample):
@@ -200,7 +202,8 @@ def judge_job(
             f"functions and score heads ({listed(direct)}) get no prompt; give them a run of their own with `out`"
         )
     together = any(variant(name, together=True) == name for name in request.prompts)
-    for option, given in (("together", together), ("prompt_language", request.prompt_language)):
+    prompted = {"together": together, "prompt_language": request.prompt_language, "question": request.question}
+    for option, given in prompted.items():
         if direct and given:
             raise UsageError(f"{direct[0]} gets no prompt and is asked for one criterion a call; leave out `{option}`")
     pairs = bool(dataset.asked) and all(criterion.scale.compares for criterion in dataset.asked.values())
@@ -235,11 +238,12 @@ def judge_job(
         prompts = load_prompts(request, criteria.values(), folders, languages, pairs) if models else ()
     if examples:
         prompts = tuple(replace(prompt, examples=examples, _frames={}) for prompt in prompts)
+    prompts, alike = distinct(prompts)
     if pairs and request.orders == "both":
         outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
     if synthetic:
         outputs = with_records(outputs, dataset.extra.get("probes", {}).get("conditions", ()))
-    warnings += [*_unreviewed(prompts), *_undescribed(prompts)]
+    warnings += [*unreviewed(prompts), *(() if request.question else undescribed(prompts)), *alike]
     questions = _questions(request, folder, dataset, outputs, warnings.append)
     if len(apart(questions, dataset, examples)) < len(questions):
         raise UsageError("`test_questions` are made of sources that are shown as examples; give another `seed`")
@@ -306,74 +310,6 @@ def _questions(
     asked = {question.output: question for question in drawn}
     asked |= {name: question for name, question in earlier.items() if question.language in languages}
     return tuple(asked.values())
-
-
-def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
-    """Where prompts are looked for: the folders given, the dataset's own, METAL's."""
-    folders = [Path(name) for name in given]
-    for folder in folders:
-        if not folder.is_dir():
-            raise UsageError(f'`prompt_folders="{folder}"`: no such folder (of judge/NAME.toml, criteria/NAME.toml)')
-    return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
-
-
-def load_prompts(
-    request: JudgeRequest,
-    criteria: Iterable[Any],
-    folders: list[Path],
-    languages: Iterable[str] = (),
-    pairs: bool = False,
-) -> tuple[Prompt, ...]:
-    """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs: of two compared."""
-    wanted = list(criteria)
-    prompt_language = "" if request.prompt_language == "en" else request.prompt_language
-
-    def load(name: str, language: str) -> Prompt:
-        template = load_template(name, folders, pairs)
-        if language:
-            template = translation(template, folders, language, [each.name for each in wanted])
-        rubrics = rubrics_for(wanted, folders, needed=template.needed, language=language, flip=request.flip)
-        for name, rubric in rubrics.items():
-            if rubric.compared and not template.shows_references:
-                raise UsageError(f"{name} compares with the reference; show it to judges: `with_reference=True`")
-            if not (pairs or rubric.criterion.question or rubric.simple or rubric.detailed):
-                raise UsageError(f"{name} has neither a question nor a description; {where_to_ask(name)}")
-        unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
-        if template.letters and unlevelled:
-            raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
-        prompt = Prompt(template, rubrics, prompt_language)
-        for criterion in rubrics:  # a fault in a template shows before anything is sent
-            prompt.digest(criterion)
-        return prompt
-
-    names = dict.fromkeys(request.prompts)
-    if prompt_language != OF_TEXT:
-        return tuple(load(name, prompt_language) for name in names)
-    spoken = {language: sides(language)[1].split("-")[0] for language in sorted(languages)}
-    if not set(spoken.values()) - {"en"}:
-        raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
-    others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}
-    return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
-
-
-def _undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning where a prompt that describes criteria thoroughly has only the question and the levels of some."""
-    bare = {
-        name
-        for prompt in prompts
-        for name, rubric in prompt.rubrics.items()
-        if DETAILED in prompt.template.needed and not rubric.detailed
-    }
-    if bare:
-        yield f"warning: no detailed description of {listed(sorted(bare))}: judges are told the question and the levels"
-
-
-def _unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning where nobody has reviewed prompts in another language."""
-    spoken = chain.from_iterable((prompt, *prompt.by_language.values()) for prompt in prompts)
-    codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
-    if languages := sorted(language_name(code) for code in codes if code):
-        yield f"warning: no speaker has reviewed the prompts in {listed(languages)}; have `metal.prompt_show` read"
 
 
 def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:

@@ -440,3 +440,102 @@ def test_another_reason_is_refused(tmp_path: Path) -> None:
     (tmp_path / "judge" / "mine.toml").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match="reason is 'never'"):
         load_template("mine", [tmp_path])
+
+
+# ---------------------------------------------------------------- a table, and a question in one line
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """A table as people have it: questions, answers and scores of 1 to 5; no word on what was asked."""
+    table = tmp_path / "ratings.csv"
+    scores = [(1, 2), (2, 2), (3, 3), (4, 5), (5, 4), (1, 1)]
+    rows = [f"Question {n}?,Answer {n}.,en,{rater},{score}" for n, pair in enumerate(scores)
+            for rater, score in zip(("ann", "bob"), pair, strict=True)]  # fmt: skip
+    table.write_text("\n".join(["question,answer,language,rater,score", *rows]) + "\n")
+    return table
+
+
+HELPS = "Does the answer help?"
+
+
+def test_a_table_is_judged_at_once_with_a_question(server: LlmServer, answers: Path, tmp_path: Path) -> None:
+    run = metal.judge(answers, "openai:gpt-4o", question=HELPS, out=tmp_path / "run")
+    assert server.requests == 6
+    assert len(run.ratings) == 6
+    assert run.ratings["score"].notna().all()
+    first = next(iter(run.job.plan.questions(run.job.plan.models[0]))).message.user
+    assert f"Question: {HELPS}\n\nScale:\n1 = worst\n2\n3\n4\n5 = best\n\nThe source:" in first
+    assert not [warning for warning in run.job.warnings if warning.startswith("warning")]
+    again = metal.judge(resume=tmp_path / "run")
+    assert server.requests == 6
+    assert again.complete
+    with pytest.raises(UsageError, match="begun with `question="):
+        metal.judge(answers, "openai:gpt-4o", question="Is it true?", out=tmp_path / "run")
+
+
+def test_a_table_without_a_question_is_asked_for_one(server: LlmServer, answers: Path, tmp_path: Path) -> None:
+    """`overall` of a table is not the shipped criterion that compares with references."""
+    for more in ({}, {"criteria": "overall"}, {"prompt": "simple"}):
+        with pytest.raises(UsageError, match="neither a question nor a description; give `question`"):
+            metal.judge(answers, "openai:gpt-4o", out=tmp_path / "run", **more)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_question_is_about_one_criterion_of_a_judge_with_a_prompt(server: LlmServer, tmp_path: Path) -> None:
+    ask: dict[str, Any] = {"out": tmp_path / "run", "dry_run": True, "languages": "en"}
+    with pytest.raises(UsageError, match=r"about one criterion, and there are .*say which with `criteria`"):
+        metal.judge(DEMO, "openai:gpt-4o", question=HELPS, **ask)
+    with pytest.raises(UsageError, match="`question` is empty"):
+        metal.judge(DEMO, "openai:gpt-4o", question="  ", criteria="task_quality", **ask)
+    with pytest.raises(UsageError, match="leave out `question`"):
+        metal.judge(DEMO, lambda source, output, criterion: 1, question=HELPS, criteria="task_quality", **ask)
+    job = metal.judge(DEMO, "openai:gpt-4o", question=HELPS, criteria="task_quality", **ask).job
+    first = next(iter(job.plan.questions(job.plan.models[0]))).message.user
+    assert f"Question: {HELPS}\n\nScale:\n0 = Bad\n1 = Medium\n2 = Good\n\nThe source:" in first
+    shown = metal.prompt_show(DEMO, criterion="task_quality", question=HELPS)
+    assert shown.digest == job.plan.prompts[0].digest("task_quality")
+
+
+@pytest.mark.parametrize(
+    ("scale", "direction", "flipped", "words"),
+    [
+        ("1-5", "higher", False, "1 = worst\n2\n3\n4\n5 = best\n"),
+        ("1-5", "lower", False, "1 = best\n2\n3\n4\n5 = worst\n"),
+        ("1-5", "higher", True, "1 = best\n2\n3\n4\n5 = worst\n"),
+        ("0=No,1=Yes", "higher", False, "0 = No\n1 = Yes\n"),
+        ("1=Bad,2=2,3=3", "higher", False, "1 = Bad\n2\n3 = best\n"),
+        ("0-100", "higher", False, "<a number from 0 (worst) to 100 (best)>"),
+        ("0-100", "lower", False, "<a number from 0 (best) to 100 (worst)>"),
+    ],
+)
+@pytest.mark.parametrize("name", ["simple", "detailed", "question-answering"])
+def test_the_prompt_says_which_end_of_a_scale_is_best(
+    name: str, scale: str, direction: Any, flipped: bool, words: str
+) -> None:
+    criterion = Criterion("help", Scale.of(scale), direction, question=HELPS)
+    rubrics = rubrics_for([criterion], [PROMPTS], flip=["help"] if flipped else [])
+    message = Prompt(load_template(name, [PROMPTS]), rubrics).write("help", "en", "A source.", "An output.")
+    assert words in message.user
+
+
+def test_a_scale_without_an_order_has_no_best_end() -> None:
+    criterion = Criterion("kind", Scale("nominal", (Level(1, "1"), Level(2, "2"), Level(3, "3"))), question="Which?")
+    message = Prompt(load_template("simple", [PROMPTS]), rubrics_for([criterion], [PROMPTS])).write(
+        "kind", "en", "", "An output."
+    )
+    assert "Scale:\n1\n2\n3\n" in message.user
+
+
+def test_two_prompts_that_say_the_same_are_one_judge(server: LlmServer, answers: Path, tmp_path: Path) -> None:
+    run = metal.judge(answers, "openai:gpt-4o", prompt="simple,detailed", question=HELPS, out=tmp_path / "run")
+    assert set(run.raters) == {"openai:gpt-4o/simple"}
+    assert len(run.ratings) == server.requests == 6
+    assert [warning for warning in run.job.warnings if "detailed says what simple says: one judge" in warning]
+    described = metal.judge(DEMO, "openai:gpt-4o", prompt="simple,detailed", out=tmp_path / "two", dry_run=True, **ASK)
+    assert len(described.job.plan.prompts) == 2
+    lines = metal.judge(
+        DEMO, "openai:gpt-4o", prompt="detailed,detailed-no-reason", question=HELPS, out=tmp_path / "three",
+        criteria="task_quality", dry_run=True,
+    )  # fmt: skip
+    assert len(lines.job.plan.prompts) == 2  # they ask for different replies

@@ -357,7 +357,7 @@ def test_filters_that_keep_the_text_whole(tmp_path: Path) -> None:
     [
         (THREE, "0, 1 or 2"),
         (HALLUCINATIONS.scale, "0 or 1"),
-        (Scale("interval", (), 0, 100), "a number from 0 to 100"),
+        (Scale("interval", (), 0, 100), "a number from 0 (worst) to 100 (best)"),
         (Scale("interval"), "any number"),
         (Scale("ordinal", (Level(-1, "a"), Level(0.5, "b"))), "-1 or 0.5"),
     ],

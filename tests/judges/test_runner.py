@@ -31,7 +31,8 @@ from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_like import read_body
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
-from metal.running.judging import JudgeRequest, load_prompts, prompt_folders
+from metal.running.judging import JudgeRequest
+from metal.running.prompting import load_prompts, prompt_folders
 from tests.cli.runs import KEY
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import (

@@ -61,13 +61,13 @@ def test_a_call_describes_each_criterion_as_a_call_of_its_own_does(name: str) ->
         places.append(message.user.index(described))
     assert places == sorted(places)
     assert 'Criterion: Hallucinations (in your reply: "hallucinations")\n' in message.user
-    assert "Scale:\na number from 0 to 100\n\n" in message.user
+    assert "Scale:\na number from 0 (worst) to 100 (best)\n\n" in message.user
     assert "on each of the criteria that are described to you, each by itself, and do not let" in message.system
     form = message.user.rpartition("\n")[2]
     assert re.sub("<[^>]*>", "0", form.replace('"<two or three sentences in English>"', '""')) == json.dumps(
         {each.name: {"score": 0, "justification": ""} for each in asked}
     )
-    assert "<a number from 0 to 100>" in form
+    assert "<a number from 0 (worst) to 100 (best)>" in form
 
 
 def test_its_name_and_hash_say_what_was_asked_together() -> None:

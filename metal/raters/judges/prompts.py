@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from metal.data.languages import name_in
-from metal.data.records import Criterion, Scale
+from metal.data.records import Scale
 from metal.errors import DataError
 from metal.raters.judges.examples import RatedExample
 from metal.raters.judges.rubric import UNREVIEWED, LevelText, Rubric
@@ -108,6 +108,19 @@ class Prompt:
         content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
+    @cached_property
+    def sent(self) -> list[str]:
+        """Everything that is sent besides the texts, and the form of the reply; blanks and line breaks count as one."""
+        template = self.template
+        frames = [
+            self.frame(criterion, language, has_source, template.shows_references)
+            for criterion in self.rubrics
+            for language in ("", *sorted({*self.by_language, *self.examples}))
+            for has_source in (True, False)
+        ]
+        form = f"{template.letters} {template.order} {template.bare} {template.together}"
+        return [form, *(" ".join(frame.split()) for frame in frames)]
+
     def write(
         self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
     ) -> Message:
@@ -152,13 +165,14 @@ class Prompt:
             each = rubric_variables(self.rubrics[name])
             asked.append(each | self.template.variables(each, self.rubrics[name].released) | {"key": in_reply(name)})
         replies = ", ".join(f"{each['key']}: {each.get('reply')}" for each in asked)
+        ends = worst_and_best(self.rubrics[criterion])
         values = asked[0] | ({"reply": f"{{{replies}}}"} if self.template.together else {})
         values |= {
             "criteria": asked,
             "together": self.template.together,
             "language": self._called(language) if language else "",
             "has_source": has_source,
-            "best": _best(self.rubrics[criterion].criterion),
+            "best": f"{ends[1]:g}" if ends else "",
             "references": "\ue000references\ue001" if has_references else "",
             **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
@@ -226,16 +240,14 @@ def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
 def rubric_variables(rubric: Rubric) -> dict[str, Any]:
     """The variables of a template that describe a criterion: criterion, levels, values."""
     criterion = rubric.criterion
-    levels = [
-        {
-            "value": f"{level.value:g}",
-            "label": level.label,
-            "letter": chr(65 + place),
-            "definition": (text := rubric.levels.get(level.value, LevelText())).definition,
-            "reasons": list(text.reasons),
-        }
-        for place, level in enumerate(criterion.scale.levels)
-    ]
+    ends = worst_and_best(rubric)
+    end_labels = _labels_of_ends(rubric, ends)
+    levels = []
+    for place, level in enumerate(criterion.scale.levels):
+        text = rubric.levels.get(level.value, LevelText())
+        label = end_labels.get(level.value, level.label)
+        shown = {"value": f"{level.value:g}", "label": label, "letter": chr(65 + place)}
+        levels.append(shown | {"definition": text.definition, "reasons": list(text.reasons)})
     return {
         "criterion": {
             "name": criterion.name,
@@ -245,22 +257,37 @@ def rubric_variables(rubric: Rubric) -> dict[str, Any]:
             "detailed": rubric.detailed,
         },
         "levels": levels,
-        "values": _values(criterion.scale),
+        "values": _values(criterion.scale, ends),
     }
 
 
-def _values(scale: Scale) -> str:
-    """The scores a judge may give, in words: `0, 1 or 2`, `a number from 0 to 100`."""
-    if not scale.levels:
-        return ("" if scale.low is None else "a number from ") + scale.describe()
-    values = [f"{value:g}" for value in scale.values]
-    return f"{', '.join(values[:-1])} or {values[-1]}"
+def worst_and_best(rubric: Rubric) -> tuple[float, float] | None:
+    """The worst and the best score as judges are asked for it; None for a scale without ends."""
+    ends = rubric.criterion.scale.ends
+    if ends is None:
+        return None
+    higher_is_better = (rubric.criterion.direction == "higher") != rubric.flipped
+    return ends if higher_is_better else (ends[1], ends[0])
 
 
-def _best(criterion: Criterion) -> str:
-    """The best score, where the scale has one."""
-    ends = criterion.scale.ends
-    return f"{ends[criterion.direction == 'higher']:g}" if ends else ""
+def _labels_of_ends(rubric: Rubric, ends: tuple[float, float] | None) -> dict[float, str]:
+    """`worst` and `best` for the ends that are bare numbers, where no text says what the levels mean."""
+    if ends is None or any(text.definition or text.reasons for text in rubric.levels.values()):
+        return {}
+    bare = {level.value for level in rubric.criterion.scale.levels if level.shown == level.label}
+    return {end: word for end, word in zip(ends, ("worst", "best"), strict=True) if end in bare}
+
+
+def _values(scale: Scale, ends: tuple[float, float] | None) -> str:
+    """The scores a judge may give, in words: `0, 1 or 2`, `a number from 0 (worst) to 100 (best)`."""
+    if scale.levels:
+        values = [f"{value:g}" for value in scale.values]
+        return f"{', '.join(values[:-1])} or {values[-1]}"
+    if ends is None:
+        return scale.describe()
+    low, high = sorted(ends)
+    words = {ends[0]: "worst", ends[1]: "best"}
+    return f"a number from {low:.15g} ({words[low]}) to {high:.15g} ({words[high]})"
 
 
 def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:

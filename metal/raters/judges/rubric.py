@@ -17,7 +17,7 @@ from typing import Any
 
 from metal.data.dataset_lines import read_criterion
 from metal.data.files import read_json, read_toml
-from metal.data.records import Criterion
+from metal.data.records import Criterion, Level
 from metal.errors import DataError, UsageError, check_known
 
 SIMPLE, DETAILED, REVIEWED = "simple", "detailed", "reviewed"
@@ -82,11 +82,20 @@ def rubrics_for(
     for name, criterion in by_name.items():
         rubric = _from_folders(criterion, folders, language, name in flip)
         rubric = rubric or Rubric(criterion)
-        worded = rubric.simple or rubric.detailed
         if name in flip:
             rubric = replace(rubric, flipped=True)
             if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
                 rubric = replace(rubric, criterion=_turned(rubric.criterion))
+        rubrics[name] = rubric
+    check_described(rubrics, needed, language)
+    return rubrics
+
+
+def check_described(rubrics: Mapping[str, Rubric], needed: Iterable[str], language: str = "") -> None:
+    """Raise UsageError for a criterion without a description that prompts will show; its question may stand alone."""
+    needed = tuple(needed)
+    for name, rubric in rubrics.items():
+        worded = rubric.simple or rubric.detailed
         for description in needed if worded or not rubric.criterion.question else ():
             if not getattr(rubric, description, "x"):
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
@@ -94,8 +103,6 @@ def rubrics_for(
                 raise UsageError(
                     f"criterion {name} has no {description} description{where}; {where_to_ask(name, ending)}{short}"
                 )
-        rubrics[name] = rubric
-    return rubrics
 
 
 def bears_file(name: str) -> bool:
@@ -121,8 +128,10 @@ def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric
 
 
 def _turned(criterion: Criterion) -> Criterion:
-    """The criterion with its labels in the other order."""
+    """The criterion with its labels in the other order; numbers without words stay."""
     scale = criterion.scale
+    if all(level.shown == level.label for level in scale.levels):
+        return criterion
     labels = reversed([level.label for level in scale.levels])
     levels = tuple(replace(level, label=label) for level, label in zip(scale.levels, labels, strict=True))
     return replace(criterion, scale=replace(scale, levels=levels))
@@ -141,9 +150,23 @@ def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, 
     for path in paths:
         table = (content := read_toml(path)).get("criteria", {}).get(criterion.name)
         rubric = in_template(criterion.name, table, content.get("levels", []), path)[0] if table else None
-        if rubric and rubric.criterion.scale.values == criterion.scale.values:
+        if rubric and _same_levels(rubric, criterion):
             return _fitting(replace(rubric, detailed=rubric.detailed or rubric.simple), criterion, path, flipped)
     return None
+
+
+def _same_levels(rubric: Rubric, criterion: Criterion) -> bool:
+    """Whether a template's criterion is the dataset's: the values are the same, and where it compares the output with
+    a reference, the labels too. Scores of 1 to 5 that a table merely calls `overall` compare with nothing.
+    """
+    theirs, ours = rubric.criterion.scale, criterion.scale
+    if rubric.compared and sorted(map(_label, theirs.levels)) != sorted(map(_label, ours.levels)):
+        return False
+    return theirs.values == ours.values
+
+
+def _label(level: Level) -> str:
+    return level.label.casefold()
 
 
 def described(name: str, folders: Sequence[Path]) -> Criterion | None:

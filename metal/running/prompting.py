@@ -1,0 +1,127 @@
+"""The prompts of a judges' run: where they are looked for, what they say on each criterion, and which say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.data.files import bundled
+from metal.data.languages import language_name, sides
+from metal.data.records import Criterion
+from metal.data.text import listed
+from metal.errors import UsageError
+from metal.raters.judges.prompts import Prompt
+from metal.raters.judges.rubric import DETAILED, check_described, rubrics_for, where_to_ask
+from metal.raters.judges.templates import load_template, translation
+
+if TYPE_CHECKING:
+    from metal.running.judging import JudgeRequest
+
+OF_TEXT = "text"  # as the language of the prompts: that of each output
+
+
+def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
+    """Where prompts are looked for: the folders given, the dataset's own, METAL's."""
+    folders = [Path(name) for name in given]
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f'`prompt_folders="{folder}"`: no such folder (of judge/NAME.toml, criteria/NAME.toml)')
+    return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
+
+
+def load_prompts(
+    request: JudgeRequest,
+    criteria: Iterable[Criterion],
+    folders: list[Path],
+    languages: Iterable[str] = (),
+    pairs: bool = False,
+) -> tuple[Prompt, ...]:
+    """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs: of two compared.
+
+    The request's question is all that judges are told about the criterion, besides its levels.
+    """
+    wanted = list(criteria)
+    described_in: Sequence[Path] = folders
+    if request.question:
+        wanted = [asked_by(request.question, wanted)]
+        described_in = ()
+    prompt_language = "" if request.prompt_language == "en" else request.prompt_language
+
+    def load(name: str, language: str) -> Prompt:
+        template = load_template(name, folders, pairs)
+        if language:
+            written = [] if request.question else [each.name for each in wanted]
+            template = translation(template, folders, language, written)
+        rubrics = rubrics_for(wanted, described_in, needed=(), language=language, flip=request.flip)
+        for name, rubric in rubrics.items():
+            if rubric.compared and not template.shows_references:
+                raise UsageError(f"{name} compares with the reference; show it to judges: `with_reference=True`")
+            if not (pairs or rubric.criterion.question or rubric.simple or rubric.detailed):
+                raise UsageError(
+                    f"criterion {name} has neither a question nor a description; give `question`, e.g. "
+                    f'"Does the answer help?", or {where_to_ask(name)}'
+                )
+        check_described(rubrics, template.needed, language)
+        unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
+        if template.letters and unlevelled:
+            raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
+        prompt = Prompt(template, rubrics, prompt_language)
+        for criterion in rubrics:  # a fault in a template shows before anything is sent
+            prompt.digest(criterion)
+        return prompt
+
+    names = dict.fromkeys(request.prompts)
+    if prompt_language != OF_TEXT:
+        return tuple(load(name, prompt_language) for name in names)
+    spoken = {language: sides(language)[1].split("-")[0] for language in sorted(languages)}
+    if not set(spoken.values()) - {"en"}:
+        raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
+    others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}
+    return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
+
+
+def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
+    """The one criterion, with the question of the request. Raises UsageError for several, or an empty question."""
+    if not question.strip():
+        raise UsageError("`question` is empty; ask something, or leave it out")
+    if len(criteria) != 1:
+        several = listed([criterion.name for criterion in criteria])
+        raise UsageError(f"`question` is about one criterion, and there are {several}; say which with `criteria`")
+    return replace(criteria[0], question=question.strip())
+
+
+def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
+    """The prompts without those that send what an earlier one sends, and a note on each that was left out."""
+    kept: list[Prompt] = []
+    notes = []
+    for prompt in prompts:
+        same = next((other for other in kept if other.sent == prompt.sent), None)
+        if same is None:
+            kept.append(prompt)
+            continue
+        why = "; a description of the criterion would tell them apart" if DETAILED in prompt.template.needed else ""
+        notes.append(f"note: prompt {prompt.name} says what {same.name} says: one judge, named by {same.name}{why}")
+    return tuple(kept), notes
+
+
+def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
+    """A warning where a prompt that describes criteria thoroughly has only the question and the levels of some."""
+    bare = {
+        name
+        for prompt in prompts
+        for name, rubric in prompt.rubrics.items()
+        if DETAILED in prompt.template.needed and not rubric.detailed
+    }
+    if bare:
+        yield f"warning: no detailed description of {listed(sorted(bare))}: judges are told the question and the levels"
+
+
+def unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
+    """A warning where nobody has reviewed prompts in another language."""
+    spoken = chain.from_iterable((prompt, *prompt.by_language.values()) for prompt in prompts)
+    codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
+    if languages := sorted(language_name(code) for code in codes if code):
+        yield f"warning: no speaker has reviewed the prompts in {listed(languages)}; have `metal.prompt_show` read"
