@@ -56,10 +56,10 @@ class NoColumn(DataError):
 
 
 class UnknownName(MetalError):
-    """A name that does not exist; the message shows the nearest ones that do."""
+    """A name that does not exist; the message shows the nearest ones that do, or what is said `instead`."""
 
-    def __init__(self, kind: str, name: str, choices: Iterable[str], remedy: str = "") -> None:
-        problem = f"{kind} {name!r} is not known; {nearest(name, [str(choice) for choice in choices])}"
+    def __init__(self, kind: str, name: str, choices: Iterable[str], remedy: str = "", *, instead: str = "") -> None:
+        problem = f"{kind} {name!r} is not known; {instead or nearest(name, list(map(str, choices)))}"
         super().__init__(problem + _sentence(problem, remedy))
 
 

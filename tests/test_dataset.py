@@ -23,13 +23,13 @@ from metal.data.dataset import (
     assemble,
     dataset_to_change,
     load_dataset,
-    people_named,
     read_run,
     save_dataset,
     update_dataset,
     with_ratings,
 )
 from metal.data.files import read_json, read_jsonl
+from metal.data.people import people_named
 from metal.data.ratings import facts_from
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source

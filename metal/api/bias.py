@@ -98,7 +98,7 @@ def bias_language(
 
     from metal.api.bias_result import LanguageBias
     from metal.auditing.settings import AuditSettings
-    from metal.data.dataset import people_named
+    from metal.data.people import people_named
     from metal.fairness.conditions import pivot_of
     from metal.fairness.language_bias import BESIDE, language_bias
     from metal.planning.anchors import ANCHORS, HALF_WIDTH, anchor_contents, anchor_rows

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Languages, Option, Seed, StrPath, documented, names
+from metal.data.languages import check_languages
 from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def design_anchors(
     from metal.api.read import folder_of, with_runs
     from metal.building.store import DRAWN as FILE
     from metal.building.store import FOLDER, note_drawn
-    from metal.data.dataset import dataset_to_change, people_named
+    from metal.data.dataset import dataset_to_change
+    from metal.data.people import people_named
     from metal.fairness.conditions import pivot_of
     from metal.planning.anchors import ANCHORS, anchor_contents, anchor_rows, draw_anchors
 
@@ -81,7 +83,7 @@ def design_anchors(
         dataset = with_runs(before, [folder_of(run) for run in ratings])
         judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
         check_known("judge", [judge] if judge else [], judges)
-        check_known("language", names(languages), dataset.languages)
+        check_languages(names(languages), dataset.languages)
         codes = tuple(names(languages) or dataset.languages)
         if len(codes) < 2:
             raise UsageError("anchors need two languages or more")

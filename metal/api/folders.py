@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from metal.api.options import Progress, StrPath, no_progress
+from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.text import first_few
-from metal.errors import MetalError, UsageError
+from metal.errors import MetalError
 
 PLACES = (".", "datasets", "runs")
 MOST = 1000  # folders looked into, and of each the folders in it, but for PLACES
@@ -50,7 +51,7 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     """
     start = Path(folder)
     if not start.is_dir():
-        raise UsageError(f"{start}: no such folder")
+        raise no_such(start, "folder")
     children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
     groups = (path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES))
     children += [path for group in sorted(islice(groups, MOST)) for path in sorted(islice(group.glob("*/"), MOST))]

@@ -12,6 +12,7 @@ from metal.api.diff import Alpha, Power, judged
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
 from metal.data.files import check_new_file, read_toml, write_new
 from metal.data.languages import language_name
+from metal.data.missing import no_such
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
 from metal.gating.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
@@ -65,7 +66,7 @@ class Declared:
     def read(cls, path: Path) -> Declared:
         """The declaration in a file. Raises UsageError or DataError where it cannot be used."""
         if not path.is_file():
-            raise UsageError(f"{path}: no such file (make one with `metal.gate_init`)")
+            raise no_such(path, "file", " (make one with `metal.gate_init`)")
         about = read_toml(path)
         margins = about.pop("margins", None)
         for part, choices in ((about, [each.name for each in fields(cls)]), (margins, [*vars(Margins())])):

@@ -62,8 +62,8 @@ def monitor(
     from metal.api.monitor_result import Monitor
     from metal.auditing.check import lint
     from metal.building.store import read_compared, read_rounds
-    from metal.data.dataset import people_named
     from metal.data.pairs import one_item_per_pair
+    from metal.data.people import people_named
     from metal.genie.exclusion import only_people
     from metal.genie.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
     from metal.genie.monitoring import monitor as examined

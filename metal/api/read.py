@@ -21,6 +21,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
+from metal.data.missing import no_such
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 
@@ -269,7 +270,7 @@ def _format_of(path: Path) -> str:
     from metal.data.tables.files import is_table
 
     if not path.exists():
-        raise UsageError(f"{path}: no such file or folder")
+        raise no_such(path)
     if (recognized := recognize(path)) or is_table(path):
         return recognized or "table"
     if remedy := {".xls": "Save it as .xlsx or CSV", ".zip": "Unpack it"}.get(path.suffix.lower()):
@@ -277,8 +278,7 @@ def _format_of(path: Path) -> str:
     if command := (about := read_run_toml(path))["command"]:
         made_from = dict(next(iter(about["datasets"]), {})).get("path", "its dataset")
         raise DataError(path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead")
-    some = ", ".join(list(formats())[:6])
-    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {some}")
+    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format: {', '.join([*formats()][:6])}")
 
 
 def formats() -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Languages, Option, Seed, StrPath, documented, names
+from metal.data.languages import check_languages
 from metal.data.text import first_few
 from metal.errors import UsageError, check_known
 
@@ -68,7 +69,7 @@ def sample_labels(
         dataset = with_runs(before, [folder_of(run) for run in ratings])
         judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
         check_known("judge", [judge] if judge else [], judges)
-        check_known("language", names(languages), dataset.languages)
+        check_languages(names(languages), dataset.languages)
         asked = names(languages) or dataset.languages
         records, rows, without = draw(dataset, labels, judge, asked, seed)
         others = [entry for entry in read_drawn(folder).values() if entry["language"] not in asked]

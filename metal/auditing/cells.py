@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
+from metal.data.people import people_named
 from metal.data.progress import followed
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
@@ -203,7 +205,7 @@ def cells(dataset: Dataset, settings: AuditSettings, *, continuous: bool = False
     named = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
     check_known("judge", settings.judges, named)
     check_known("criterion", settings.criteria, dataset.criteria)
-    check_known("language", settings.languages, dataset.languages)
+    check_languages(settings.languages, dataset.languages)
     scales = [criterion.scale for criterion in dataset.criteria.values() if criterion.scale.measure == "nominal"]
     check_known("label", filter(None, [settings.bad]), [level.label for scale in scales for level in scale.levels])
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)

@@ -12,8 +12,9 @@ import pandas as pd
 from metal.auditing.cells import judges_of
 from metal.auditing.figures import columns, undefined_note
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
 from metal.data.pairs import MADE, swapped_pairs
+from metal.data.people import people_named
 from metal.data.records import FIRST, SECOND, Estimate
 from metal.stats.intervals import interval_of_mean
 from metal.stats.leniency import mean_shift

@@ -11,8 +11,9 @@ import pandas as pd
 from metal.auditing.cells import judges_of
 from metal.auditing.figures import columns, undefined_note
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
 from metal.data.pairs import swapped_pairs
+from metal.data.people import people_named
 from metal.data.records import FIRST, SECOND, TIE, Estimate
 from metal.errors import Undefined
 from metal.stats.davidson import Strengths, davidson

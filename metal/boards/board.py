@@ -41,7 +41,8 @@ from metal.boards.ranking import (
     table_of,
 )
 from metal.boards.settings import BoardSettings, signature
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from metal.boards.settings import BoardSettings
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
+from metal.data.people import people_named
 from metal.data.progress import followed
 from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
@@ -22,10 +24,8 @@ from metal.data.text import first_few
 from metal.errors import UsageError, check_known
 from metal.stats.patterns import Codes, Numbers, ratio
 
-OVERALL = "overall"
-ALL_LANGUAGES = ""
-# Equal scores that were computed in another order differ beyond this many digits of a rater's largest.
-_DIGITS = 12
+OVERALL, ALL_LANGUAGES = "overall", ""
+_DIGITS = 12  # of a rater's largest score: beyond these, equal scores computed in another order differ
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
         raise UsageError(f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing")
     shown = [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else rated
     check_known("criterion that the people rated", settings.criteria, shown)
-    check_known("language", settings.languages, dataset.languages)
+    check_languages(settings.languages, dataset.languages)
     parts_of = {name: [scores[name]] if name in rated else [scores[part] for part in rated] for name in shown}
     for name, parts in list(parts_of.items()):
         if not (name in settings.criteria if settings.criteria else can_be_combined(parts)):

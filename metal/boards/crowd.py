@@ -31,7 +31,8 @@ from metal.boards.crowd_rows import (
 )
 from metal.boards.ranking import WITH_INTERVAL, agreements, ceiling, figure_columns, intervals, rank_figures, table_of
 from metal.boards.settings import BoardSettings
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import METRIC_SCORE, Estimate
 from metal.data.text import signature_line

@@ -24,6 +24,7 @@ from metal.boards.history import (
 from metal.boards.lint import identical_texts
 from metal.boards.store import PROGRAM, OpenBoard, add_entry, is_writable, kept_program, open_board, read_file
 from metal.data.dataset import Dataset, concat_facts
+from metal.data.missing import no_such
 from metal.data.progress import Progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output, Rater
@@ -313,7 +314,7 @@ def submit_metric(
     """A metric joins: its program is run on every output of the board, or its scores are read from a table."""
     content = read_file(path)
     if content is None:
-        raise UsageError(f"{path}: no such file; give a program (metric.py) or a table of scores")
+        raise no_such(path, "file", "; give a program (metric.py) or a table of scores")
     limits = Limits(seconds=seconds, memory_mb=memory)
     is_program = path.suffix == ".py"
     if is_program and signature:

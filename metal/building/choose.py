@@ -10,6 +10,7 @@ from metal.building.forms.sheet import csv_table, listed, unguarded
 from metal.building.store import read_compared
 from metal.building.tasks import METAL, Assignment, TaskTemplate, load_template
 from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
@@ -42,9 +43,7 @@ def outputs_to_rate(
     languages, generators, sources: limit the outputs to these. only: a CSV that names the outputs. say: told what is
     left out, and why. Raises UsageError if no output is left, UnknownName for an unknown language.
     """
-    for language in languages:
-        if language not in dataset.languages:
-            raise UnknownName("language", language, dataset.languages)
+    check_languages(languages, dataset.languages)
     if not dataset.outputs:
         raise UsageError(f"{folder} has no outputs to rate yet; `metal.generate(...)` makes some from its sources")
     listed_outputs = _listed_in(only, dataset) if only else set(dataset.outputs)

@@ -14,7 +14,7 @@ import pandas as pd
 from metal.building.describe import quality_of
 from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Others, Probe
 from metal.data.dataset import Dataset, assemble
-from metal.data.languages import language_name, language_order
+from metal.data.languages import check_languages, language_name, language_order
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Criterion, Output
@@ -54,7 +54,7 @@ def plan_probes(
 
     Raises UsageError where there is nothing to change, UnknownName for names that there are not.
     """
-    check_known("language", languages, dataset.languages)
+    check_languages(languages, dataset.languages)
     check_known("criterion", [*criteria, *(aspects or {})], dataset.asked)
     check_known("aspect", (aspects or {}).values(), ASPECTS)
     asked = {name: dataset.criteria[name] for name in criteria or dataset.asked}

@@ -83,6 +83,18 @@ class Verbs(click.Group):
                 self.commands[cmd_name] = verb_of_function(cmd_name, load_plugin("metal.verbs", "verb", cmd_name))
         return self.commands.get(cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0].startswith("-"):
+                raise
+            from metal.cli.mistyped import no_verb
+
+            raise no_verb(args[0], args[1:], ctx, self.list_commands(ctx)) from error
+
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)

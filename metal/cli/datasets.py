@@ -19,6 +19,7 @@ from metal.cli.verb import out as out_option
 from metal.data.files import check_new
 from metal.data.languages import language_name, language_order
 from metal.errors import UsageError
+from metal.show.commands import next_command
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -175,14 +176,11 @@ _IMPORT_ONLY = ("words", "list_formats", "out", "into", "force", "ask")
 
 def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
     """What was read, unless that was shown, where it is, and what to do next."""
-    kinds = Counter(rater.kind for rater in dataset.raters.values())
+    kinds = {rater.kind for rater in dataset.raters.values()}
     console.say(f"{dataset.identity} in {folder}", bold=True)
     if not shown:
         _show_reading(dataset, more=f"metal check {folder}")
-    # Scores of metrics have no classes to audit: they are for a board. Without people there is nothing to audit.
-    following = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"
-    following = following if kinds["human"] else "check"
-    console.say(f"Next: metal {following} {folder}", wrap=False)
+    console.say(f"Next: {next_command(folder, kinds)}", wrap=False)
 
 
 def _show_reading(dataset: Dataset, more: str = "") -> None:

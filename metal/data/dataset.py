@@ -35,11 +35,12 @@ from metal.data.dataset_lines import (
 )
 from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
+from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import plural
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UsageError
 
 
 @dataclass(frozen=True)
@@ -191,39 +192,6 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
     return by_name
 
 
-def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
-    """The people that `reference` names, in string order.
-
-    reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for a group or person
-    that does not occur, UsageError when it names nobody.
-    """
-    humans = {rater.rater: rater for rater in dataset.raters.values() if rater.kind == "human"}
-    what, equals, value = reference.partition("=")
-    if not equals:
-        what, value = "group", reference
-    if what not in ("group", "rater"):
-        raise UsageError(f"`reference` {reference}: write group=NAME or rater=NAME,NAME")
-    named = [name.strip() for name in value.split(",") if name.strip()]
-    if equals and not named:
-        raise UsageError(f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all people")
-    if value and what == "group":
-        groups = sorted({rater.group for rater in humans.values() if rater.group})
-        if value not in groups:
-            raise UnknownName("group of people", value, groups)
-        return tuple(sorted(name for name, rater in humans.items() if rater.group == value))
-    if value:
-        for name in named:
-            if name not in humans:
-                raise UnknownName("person", name, sorted(humans))
-        return tuple(sorted(set(named)))
-    if not humans:
-        raise UsageError(
-            f"dataset {dataset.card.name} has no human raters; judges are compared with people "
-            "(check `kind` in raters.jsonl)"
-        )
-    return tuple(sorted(humans))
-
-
 # ---------------------------------------------------------------- read
 
 
@@ -246,9 +214,11 @@ def dataset_to_change(folder: Path) -> Iterator[Dataset]:
 
 def _card_path(folder: Path) -> Path:
     card_path = folder / "dataset.toml"
+    make = " (make one with `metal.read(...).save(folder)`)"
+    if not folder.is_dir():
+        raise no_such(folder, "dataset folder", make)
     if not card_path.is_file():
-        problem = "not a dataset folder, dataset.toml is missing" if folder.is_dir() else "no such dataset folder"
-        raise UsageError(f"{folder}: {problem} (make one with `metal.read(...).save(folder)`)")
+        raise UsageError(f"{folder}: not a dataset folder, dataset.toml is missing{make}")
     return card_path
 
 
@@ -286,8 +256,8 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """
     path = Path(path)
     if not path.is_dir():
-        hint = f"; a table joins a dataset: metal import {path} --into DATASET" if path.is_file() else ""
-        raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet){hint}")
+        joins = f"; a table joins a dataset: metal import {path} --into DATASET" if path.is_file() else ""
+        raise no_such(path, f"run folder (a run holds raters.jsonl and ratings.parquet){joins}")
     added, more, where = read_run(path)
     raters = dict(dataset.raters)
     for rater in added:

@@ -19,6 +19,7 @@ from itertools import tee
 from pathlib import Path
 from typing import Any, TypeVar
 
+from metal.data.missing import no_such
 from metal.data.progress import BYTES, followed
 from metal.errors import DataError, UsageError
 
@@ -56,7 +57,7 @@ def read_json(path: Path, shape: str) -> Any:
     try:
         return json_in(path.read_bytes(), path, f"It should be {shape}")
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
+        raise no_such(path, "file") from None
 
 
 def json_in(content: bytes, file: object, remedy: str) -> Any:

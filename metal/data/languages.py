@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 import langcodes
 
-from metal.errors import DataError
+from metal.errors import DataError, UnknownName, nearest
 
 # Names of languages that CLDR does not have: in released data sets, and English ones besides that which CLDR prefers.
 OTHER_NAMES = {
@@ -29,6 +30,7 @@ OTHER_NAMES = {
 }
 
 
+NEARLY = 0.75  # share of letters that a misspelt name has in common with what was meant
 SEVERAL = "mul"  # the code of a text in several languages
 
 
@@ -57,8 +59,41 @@ def check_language(code: str, where: object) -> None:
     if is_language(code):
         return
     meant = find_language(code)
-    remedy = f"Write {meant!r}" if meant else "Use a BCP-47 code such as 'sw' or 'zh-Hant', or a pair such as 'zh-en'"
-    raise DataError(where, f"language {code!r} is not a language code", remedy)
+    if meant:
+        raise DataError(where, f"language {code!r} is not a language code", f"Write {meant!r}")
+    raise DataError(where, f"language {code!r} is not known", how_to_write(code))
+
+
+def how_to_write(unknown: str) -> str:
+    """How a language is to be written that nobody knows: the one probably meant, or what a code is."""
+    meant = _misspelt(unknown, _codes_by_name())
+    if meant:
+        return f"Did you mean {meant!r} ({language_name(meant)})?"
+    return "Write a name such as Swahili, a code such as sw or zh-Hant, or a pair such as zh-en"
+
+
+def check_languages(asked: Iterable[str], codes: Collection[str]) -> None:
+    """Raises UnknownName for the first language asked for that is not among the codes, with the one meant."""
+    for code in asked:
+        if code not in codes:
+            raise UnknownName("language", code, codes, instead=_among(code, codes))
+
+
+def _among(asked: str, codes: Collection[str]) -> str:
+    """Which of the codes may be meant by a language that is none of them, or which there are."""
+    meant = code_among(asked, codes)
+    if meant not in codes:
+        meant = _misspelt(asked, {language_name(code).lower(): code for code in codes})
+    if meant:
+        return f"did you mean {meant!r} ({language_name(meant)})?"
+    return nearest("", [f"{code} ({language_name(code)})" for code in codes])
+
+
+def _misspelt(name: str, codes_by_name: Mapping[str, str]) -> str | None:
+    """The code of the language whose name is spelled nearly like this."""
+    spelled = name.strip().lower().replace("_", " ")
+    near = difflib.get_close_matches(spelled, codes_by_name, n=1, cutoff=NEARLY)
+    return codes_by_name[near[0]] if near else None
 
 
 def find_language(name: str) -> str | None:

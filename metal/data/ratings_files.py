@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text, write_new
+from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.ratings import FACTS, OPTIONAL, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
@@ -57,7 +58,7 @@ def read_facts(path: str | Path) -> pd.DataFrame:
     if path.suffix not in readers:
         raise UsageError(f"{path}: ratings are read from {', '.join(FORMATS)}, not from {path.suffix or 'this'!r}")
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise no_such(path, "file")
     table = readers[path.suffix](path)
     try:
         made = {name: table.select([name]).to_pandas()[name] for name in followed(table.column_names, "columns")}

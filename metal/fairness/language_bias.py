@@ -13,9 +13,10 @@ from metal.auditing.cells import judges_of, repeats_of
 from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
 from metal.data.languages import SEVERAL, language_name
 from metal.data.pairs import one_item_per_pair
+from metal.data.people import people_named
 from metal.data.progress import Progress, divided, followed
 from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError, check_known

@@ -14,8 +14,9 @@ from metal.auditing.cells import judges_of
 from metal.auditing.scored_outputs import MARGIN, UNKNOWN
 from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
-from metal.data.dataset import Dataset, people_named
-from metal.data.languages import language_name
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages, language_name
+from metal.data.people import people_named
 from metal.data.progress import Progress, divided, followed
 from metal.data.records import Criterion
 from metal.data.text import estimate, first_few, plural, signed
@@ -85,7 +86,7 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
     judges = judges_of(dataset, settings)
     check_known("judge", settings.judges, judges)
     check_known("criterion", settings.criteria, dataset.criteria)
-    check_known("language", settings.languages, dataset.languages)
+    check_languages(settings.languages, dataset.languages)
     scales = {name: dataset.criteria[name].scale for name in settings.criteria or dataset.asked}
     unordered = [name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends]
     ordered = [name for name in scales if name not in unordered]

@@ -16,8 +16,10 @@ import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, people_named
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
 from metal.data.pairs import one_item_per_pair, originals
+from metal.data.people import people_named
 from metal.data.records import MANY_LABELS, METRIC_SCORE, Criterion
 from metal.errors import UsageError, check_known
 from metal.planning.sampling import usual_panel
@@ -218,7 +220,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     dataset, left_out = originals(one_item_per_pair(dataset))
     judges = _judges(dataset, settings)
     check_known("criterion", settings.criteria, [name for name in dataset.criteria if name != METRIC_SCORE.name])
-    check_known("language", settings.languages, dataset.languages)
+    check_languages(settings.languages, dataset.languages)
     people = people_named(dataset, settings.reference)
     table = dataset.ratings
     by_people = table[table["rater"].isin(people)]

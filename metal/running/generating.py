@@ -25,12 +25,12 @@ from metal.building.generate import (
 from metal.building.store import read_tasks
 from metal.data.dataset import Dataset, dataset_to_change, load_dataset, update_dataset
 from metal.data.files import check_outside, whole_text
-from metal.data.languages import language_name, sides
+from metal.data.languages import check_languages, language_name, sides
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Output
 from metal.data.text import listed, plural, signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
-from metal.errors import DataError, MetalError, UsageError, check_known
+from metal.errors import DataError, MetalError, UsageError
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
@@ -240,7 +240,7 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     if head := next((model.name for model in models if find_provider(model.provider).direct), ""):
         raise UsageError(f"{head} gives scores, it writes nothing")
     languages = sorted({source.language for source in dataset.sources.values()})
-    check_known("language", request.languages, languages)
+    check_languages(request.languages, languages)
     sources = [
         source for source in dataset.sources.values() if not request.languages or source.language in request.languages
     ]

@@ -15,6 +15,7 @@ import tomli_w
 
 from metal.data.dataset import Dataset
 from metal.data.files import check_new, write_new
+from metal.data.missing import no_such
 from metal.data.progress import Progress, no_progress
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
@@ -209,6 +210,8 @@ def discard(out: Path) -> None:
 
 def read_settings(out: Path, command: str) -> Mapping[str, Any]:
     """The settings of a run of this command. Raises UsageError when the folder holds none."""
+    if not out.exists():
+        raise no_such(out, "run folder", "; begin a run with `out`")
     if not (out / "run.toml").is_file():
         raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with `out`")
     about = read_run_toml(out)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from metal.data.files import bundled
 from metal.data.languages import language_name, sides
+from metal.data.missing import no_such
 from metal.data.records import Criterion
 from metal.data.text import listed
 from metal.errors import UsageError
@@ -28,7 +29,7 @@ def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
     folders = [Path(name) for name in given]
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f'`prompt_folders="{folder}"`: no such folder (of judge/NAME.toml, criteria/NAME.toml)')
+            raise no_such(folder, "folder", "; `prompt_folders` hold judge/NAME.toml, criteria/NAME.toml")
     return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Dataset, read_run
+from metal.data.missing import no_such
 from metal.data.records import SWAPPED, SYNTHETIC, Output, Rater
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import first_few
@@ -29,6 +30,8 @@ class RatingsRun:
     @classmethod
     def open(cls, folder: Path) -> RatingsRun:
         """The run in a folder. Raises UsageError when it is none."""
+        if not folder.exists():
+            raise no_such(folder, "run folder", " (make one with `metal.judge` or `metal.score`)")
         run = cls(folder)
         if run.manifest["command"] not in COMMANDS:
             raise UsageError(f"{folder}: not a run of judges or metrics (make one with `metal.judge` or `metal.score`)")

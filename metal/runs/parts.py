@@ -22,6 +22,7 @@ from metal.data.dataset import Dataset
 from metal.data.dataset_lines import criterion_record, rater_record
 from metal.data.escaping import csv_text
 from metal.data.files import write_jsonl
+from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Manifest, Rater
 from metal.data.run_toml import read_run_toml
@@ -121,7 +122,7 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     DataError for a part that is missing.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such run folder (make one with `metal {command}`)")
+        raise no_such(folder, "run folder", f" (make one with `metal {command}`)")
     if not (folder / "run.toml").is_file():
         raise UsageError(f"{folder}: not a run folder, run.toml is missing (make one with `metal {command}`)")
     about = read_run_toml(folder)

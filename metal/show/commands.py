@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,6 +35,18 @@ def in_commands(message: str, flags: Flags, of_verb: Callable[[Sequence[str]], F
 def of_run(run: Run) -> dict[str, str]:
     """The flags of a run's settings."""
     return {parameter: named(parameter) for parameter in run.settings}
+
+
+def next_command(data: Path, kinds: Collection[str]) -> str:
+    """What to type next about a dataset folder or table whose raters are of these kinds."""
+    typed = shlex.quote(str(data))
+    if "human" not in kinds:
+        return f"metal check {typed}"
+    if "llm" in kinds or "baseline" in kinds:
+        return f"metal audit {typed}"
+    if "metric" in kinds:  # scores of metrics have no classes to audit: they are for a board
+        return f"metal billboard {typed}"
+    return f"metal judge {typed} --judge openai:gpt-4o"
 
 
 def named(parameter: str) -> str:

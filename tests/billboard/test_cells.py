@@ -213,7 +213,7 @@ def test_on_common_outputs() -> None:
         ({"raters": ("A1",)}, "rater 'A1' is not known"),
         ({"criteria": ("qualty",)}, "criterion that the people rated 'qualty' is not known; did you mean 'quality'"),
         ({"criteria": (OVERALL,)}, "criterion that the people rated 'overall' is not known; known: quality"),
-        ({"languages": ("de",)}, "language 'de' is not known; did you mean 'en'?"),
+        ({"languages": ("de",)}, "language 'de' is not known; known: en (English)"),
         ({"reference": "crowd"}, "group of people 'crowd' is not known; known: expert"),
     ],
 )

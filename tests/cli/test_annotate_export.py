@@ -120,7 +120,7 @@ def test_what_cannot_be_asked_for(people: Metal) -> None:
         return people.refused("annotate", "html", "mine", *more)
 
     assert "--people 2 is fewer than --raters 3: nobody rates an output twice" in refused("--people", "2")
-    assert "language 'sw' is not known; known: ar, en, zh" in refused("-l", "sw")
+    assert "language 'sw' is not known; known: ar (Arabic), en (English), zh (Chinese)" in refused("-l", "sw")
     assert "criterion 'hallucination' is not known; did you mean 'hallucinations'" in refused("-c", "hallucination")
     assert "no such dataset folder" in people.refused("annotate", "html", "nowhere")
     assert not (people.cwd / "mine/annotation").exists()

@@ -113,7 +113,7 @@ def test_export_and_import_again(runs: Path, target: str) -> None:
     metal("export", DEMO, "--to", target, "--out", f"demo.{target}", "--force", cwd=runs)
     done = metal("import", "table", f"demo.{target}", "--out", f"from-{target}", "--force", cwd=runs)
     assert "1,200 ratings" in done.out
-    assert "Next: metal audit" in done.out
+    assert f"Next: metal judge from-{target} --judge" in done.out  # people only
     original, again = load_dataset(DEMO), load_dataset(runs / f"from-{target}")
     keys = ["output", "criterion", "rater", "score", "reason"]
     before, after = (

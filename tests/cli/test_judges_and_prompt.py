@@ -60,7 +60,7 @@ WRONG = [
     (["prompt", "show", "-c", "task_quality", "-p", "detialed"], "did you mean 'detailed'"),
     (
         ["prompt", "show", "-c", "task_quality", "--prompt-folders", "nowhere"],
-        "--prompt-folders nowhere: no such folder",
+        "nowhere: no such folder; --prompt-folders hold judge/NAME.toml",
     ),
     (["prompt", "show", "-c", "task_quality", "--output", "x"], "give the dataset too"),
     (["prompt", "show", str(DEMO), "-c", "task_quality", "--output", "sw-1/gud"], "did you mean 'sw-1/good'"),

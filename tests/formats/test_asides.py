@@ -163,7 +163,11 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
         (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
         ("source,rater,score,left\np,x,1,foo\np,x,2,bar\n", {}, r"a second time .*`columns=\{\"text\": COLUMN\}`"),
         ("id,lang,rater,score\na,hi,x,1\nb,NA,x,1\n", {}, "ratings.csv row 3: language is empty or NA"),
-        ("id,lang,rater,score\na,hi,x,1\nb,q9,x,1\n", {}, "ratings.csv row 3: language 'q9' is not a language code"),
+        (
+            "id,lang,rater,score\na,hi,x,1\nb,q9,x,1\n",
+            {},
+            "ratings.csv row 3: language 'q9' is not known. Write a name",
+        ),
         (HEAD.replace("score", "fluency") + "a,x,so so\na,y,fab\n" * 6, {}, "order METAL does not know"),
     ],
 )

@@ -279,8 +279,8 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ("nowhere", {}, "no such file or folder, and neither xlsum nor hf:NAME"),
-        ("", {}, "`source` '': no such file"),
+        ("nowhere", {}, "no such file or folder; `source` is one, or xlsum, or hf:NAME"),
+        ("", {}, "`source` is empty"),
         ("empty", {"language": "ar"}, "no passages of a split 'test' there"),
         ("a.jsonl", {}, "which language is it in? Name one with `languages`"),
         ("a.jsonl", {"language": "klingonese"}, "language 'klingonese' is not known"),

@@ -91,7 +91,7 @@ def test_what_cannot_be_joined(tmp_path: Path, dataset: Dataset) -> None:
         path.write_text(content)
         with pytest.raises(DataError, match=message):
             join_texts(dataset, str(path))
-    with pytest.raises(UsageError, match="no such file or folder, and not xlsum"):
+    with pytest.raises(UsageError, match="no such file or folder; `texts` is one, or xlsum"):
         join_texts(dataset, str(tmp_path / "none"))
 
 

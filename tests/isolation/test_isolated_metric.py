@@ -160,7 +160,7 @@ def test_what_cannot_be_a_metric_is_one_line(program: Write, code: str, problem:
 
 
 def test_a_file_that_is_not_there_and_no_function(program: Write, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="no such file"):
         isolated_metric(tmp_path / "none.py")
     with pytest.raises(UsageError, match="not the name of a function"):
         isolated_metric(program("def score(output): return 0"), "x y")

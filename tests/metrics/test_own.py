@@ -80,7 +80,7 @@ def test_the_signature_changes_with_the_file(path: Path) -> None:
 
 
 def test_what_is_wrong_with_a_file(path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no file nowhere\.py"):
+    with pytest.raises(UsageError, match=r"nowhere\.py: no such file"):
         find_metric("nowhere.py:score")
     with pytest.raises(UnknownName, match="'overlop' is not known; did you mean 'overlap'"):
         find_metric(f"{path}:overlop")

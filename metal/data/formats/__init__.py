@@ -24,10 +24,11 @@ import pandas as pd
 from metal.data.dataset import Card, Dataset, assemble, counts
 from metal.data.dataset_lines import read_criterion
 from metal.data.files import bundled, read_toml
-from metal.data.languages import find_language
+from metal.data.languages import find_language, how_to_write
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
+from metal.data.tables.files import ENDINGS, is_table
 from metal.data.text import note
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from metal.data.tables.shapes import TableColumns
 
 GROUP = "metal.formats"
+TABLES = {"excel", *(ending[1:] for ending in ENDINGS)}  # kinds of tables, which are no formats
 COMMON_OPTIONS = frozenset({"name", "only"})
 
 # SummEval's criteria that look at the summary alone, in any release.
@@ -163,6 +165,9 @@ def recognize(path: Path) -> str:
 
 def load_format(name: str) -> Format:
     """The format of that name. Raises UnknownName, and UsageError for an entry point that is not a format."""
+    if name not in plugins(GROUP) and (is_table(Path(name)) or name.lower().strip(".") in TABLES):
+        remedy = "tables need none: give the path of one table, and leave it out"
+        raise UnknownName("format", name, (), instead=remedy)
     loaded = load_plugin(GROUP, "format", name, "`metal import --list` explains each")
     if not isinstance(loaded, Format):
         raise UsageError(f"format {name} ({plugins(GROUP)[name].value}) is not a metal.data.formats.Format")
@@ -256,7 +261,7 @@ def language_option(given: str) -> str:
     """The code of the language in the option `language`. Raises UsageError when it is not a language."""
     code = find_language(given)
     if code is None:
-        raise UsageError(f"`language` {given!r} is not known; write a code such as en, or a pair such as zh-en")
+        raise UsageError(f"`language` {given!r} is not known. {how_to_write(given)}")
     return code
 
 

@@ -25,6 +25,7 @@ from metal.data.dataset import Card, concat_facts
 from metal.data.files import read_jsonl, read_text
 from metal.data.formats import Draft, Format, human_generators, language_option
 from metal.data.languages import is_language
+from metal.data.missing import no_such
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater, Source
 from metal.data.text import first_few
@@ -78,7 +79,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 def _folders(path: Path) -> list[Path]:
     """The results folders of the boards: `path` itself, or those in it or in its results/, in order of their names."""
     if not path.is_dir():
-        raise UsageError(f"{path}: no such folder; give a board's results folder or the whole release")
+        raise no_such(path, "folder", "; give a board's results folder or the whole release")
     top = path.resolve()
     candidates = [top, *sorted(top.glob("*/")), *sorted(top.glob("results/*/"))]
     folders = [folder for folder in candidates if any(folder.glob(f"*{BETWEEN}*.csv"))]

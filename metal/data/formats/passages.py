@@ -16,6 +16,7 @@ from typing import Any
 from metal.data.files import read_jsonl, read_text
 from metal.data.formats.hugging_face import hub_rows
 from metal.data.languages import code_among, find_language
+from metal.data.missing import no_such
 from metal.errors import DataError, UnknownName, UsageError
 
 ROLES = ("id", "title", "summary", "text")
@@ -101,8 +102,10 @@ def find_passages(
         about |= {"revision": revision} if revision else {}
         return _hugging_face(source.removeprefix("hf:"), subset, split, revision, roles, about, language)
     path = Path(source)
-    if not source or not path.exists():
-        raise UsageError(f"`source` {source!r}: no such file or folder, and neither xlsum nor hf:NAME")
+    if not source:
+        raise UsageError("`source` is empty; give a file or folder, xlsum or hf:NAME")
+    if not path.exists():
+        raise no_such(source, remedy="; `source` is one, or xlsum, or hf:NAME")
     return _local(path, split, roles, about, language)
 
 

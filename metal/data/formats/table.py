@@ -200,8 +200,9 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
     codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
     codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}  # `EN` is `en`
     bad = [name for name, code in codes.items() if not is_language(code)]
-    if bad and not options.get("language"):
-        check_language(codes[bad[0]], row_of(where, int(tidy.index[int((tidy["language"] == bad[0]).argmax())])))
+    if bad:
+        row = int(tidy.index[int((tidy["language"] == bad[0]).argmax())])
+        check_language(codes[bad[0]], "`language`" if options.get("language") else row_of(where, row))
     tidy["language"] = tidy["language"].map(codes).astype("category")
     named = options.get("columns") or {}
     several = [role for role in ("generator", "language") if "output" in tidy and _several(tidy, "output", role)]

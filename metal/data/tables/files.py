@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.files import parse_json, read_text
+from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.header import LOOKED_AT, Row, about_header, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
@@ -49,7 +50,7 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
     path = Path(path)
     ending = _ending(path)
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise no_such(path, "file")
     if ending not in ENDINGS:
         raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
     try:

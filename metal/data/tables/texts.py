@@ -12,9 +12,10 @@ import pandas as pd
 from metal.data.dataset import Dataset, with_parts
 from metal.data.formats.passages import Passage, find_passages
 from metal.data.languages import sides
+from metal.data.missing import no_such
 from metal.data.tables.files import read_frame
 from metal.data.text import first_few
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName
 
 IDS, TEXTS = ("id", "source", "source_id"), ("text", "source_text", "passage")
 XLSUM_SPLITS = ("test", "validation", "train")
@@ -28,7 +29,7 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
     Raises UsageError where `place` is none of these, DataError for an id with two texts, and where no id meets.
     """
     if place != "xlsum" and not Path(place).exists():
-        raise UsageError(f"`texts` {place!r}: no such file or folder, and not xlsum")
+        raise no_such(place, remedy="; `texts` is one, or xlsum")
     lacking = {name: source.language for name, source in dataset.sources.items() if not source.text}
     if not lacking:
         return replace(dataset, report=(*dataset.report, "every source has its text already"))

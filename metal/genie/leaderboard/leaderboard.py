@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.data.dataset import Dataset, people_named
-from metal.data.languages import language_name
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages, language_name
+from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
@@ -141,7 +142,7 @@ def leaderboard(
     """
     settings = settings or LeaderboardSettings()
     people = _people(dataset, settings)
-    check_known("language", settings.languages, dataset.languages)
+    check_languages(settings.languages, dataset.languages)
     languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     sample = (
         None if settings.sample is None else sources_chosen(dataset.sources.values(), settings.sample, settings.seed)

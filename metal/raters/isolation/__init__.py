@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import metal
+from metal.data.missing import no_such
 from metal.errors import DataError, UsageError
 from metal.raters.metrics.contract import Answer, Item, Metric
 
@@ -76,7 +77,7 @@ def isolated_metric(
     limits = limits or Limits()
     name = f"{program}:{function}"
     if not program.is_file():
-        raise UsageError(f"metric {name}: there is no file {program}")
+        raise no_such(program, "file", f" (of metric {name})")
     if not function.isidentifier():
         raise UsageError(f"metric {name}: {function!r} is not the name of a function")
     if missing := [path for path in readable if not path.exists()]:

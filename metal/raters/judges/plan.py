@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from metal.data.languages import check_languages
 from metal.data.records import FIRST, SECOND, SWAPPED, Criterion, Output, Source
-from metal.errors import UsageError, check_known
+from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema, object_schema
 from metal.raters.judges.journal import INCOMPLETE
@@ -246,7 +247,7 @@ def choose_outputs(
     Raises UnknownName for a language without outputs, UsageError when no output is chosen.
     """
     available = sorted({output.language for output in outputs.values()})
-    check_known("language", languages, available)
+    check_languages(languages, available)
     if outputs and not any(output.chosen or output.has_text for output in outputs.values()):
         raise UsageError("none of the outputs has a text, and what has none cannot be rated; read the texts as well")
     if outputs and not any(output.chosen for output in outputs.values()):

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from metal.data.missing import no_such
 from metal.data.plugins import plugins
 from metal.errors import UnknownName, UsageError
 from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, Need
@@ -46,7 +47,7 @@ def metric_from_file(name: str) -> Metric:
     path_text, _, function_name = name.rpartition(":")
     path = Path(path_text)
     if not path.is_file():
-        raise UsageError(f"metric {name}: there is no file {path_text}")
+        raise no_such(path_text, "file", f" (of metric {name})")
     module, program = ModuleType(f"metal_metric_{path.stem}"), path.read_bytes()
     module.__file__ = str(path)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal.data.text import UNDEFINED, figure, plural
+from metal.show.commands import next_command
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def show_import(report: ImportReport, *, inside: bool) -> None:
         _show_tests(report.tests)
     _show_agreement(report)
     _show_ambiguous(report)
-    show.say(f"Next: metal audit {report.dataset}" if report.written else "Nothing was written.", wrap=False)
+    kinds = {rater.kind for rater in report.data.raters.values()}
+    following = f"Next: {next_command(report.dataset, kinds)}"
+    show.say(following if report.written else "Nothing was written.", wrap=False)
     if inside and report.written:
         _say_moved()
 

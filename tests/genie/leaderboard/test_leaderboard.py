@@ -292,7 +292,7 @@ def test_all_languages_together_then_each() -> None:
     assert row(found, language="", generator="g")["score"] == 0.75  # of outputs, not of languages
     assert row(found, language="hi", generator="g")["score"] == 0
     assert list(dict.fromkeys(board(made, languages=("hi",)).tables["leaderboard"]["language"])) == ["hi"]
-    with pytest.raises(UnknownName, match="language 'xx' is not known; known: en, hi"):
+    with pytest.raises(UnknownName, match=r"language 'xx' is not known; known: en \(English\), hi \(Hindi\)"):
         board(made, languages=("xx",))
 
 

@@ -1,0 +1,58 @@
+"""Paths that do not exist: the error, with the file or folder that was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from itertools import islice
+from pathlib import Path
+
+from metal.errors import UsageError
+
+NEARLY = 0.6  # share of letters that a misspelt name has in common with what was meant
+MOST = 5000  # entries of a folder that are compared with a name
+PLACES = ("datasets", "runs")  # where a folder may lie that is named without its place
+
+
+def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") -> UsageError:
+    """The error for a path where there is nothing. remedy: what it says where nothing is called nearly like it."""
+    meant = nearest_path(Path(path))
+    if meant:
+        remedy = f"; did you mean {str(meant)!r}?"
+    return UsageError(f"{path}: no such {what}{remedy}")
+
+
+def nearest_path(path: Path) -> Path | None:
+    """The path that exists and differs least from one that does not: part by part, or in one of PLACES."""
+    if len(path.parts) == 1:
+        for place in PLACES:
+            if (place / path).exists():
+                return place / path
+    if path.exists():
+        return None
+    built = Path(path.anchor)
+    for part in path.parts[len(built.parts) :]:
+        if not (built / part).exists():
+            part = _nearest_name(part, built)
+        if not part:
+            return None
+        built /= part
+    return built
+
+
+def _nearest_name(name: str, folder: Path) -> str:
+    """The entry of the folder whose name is nearest to this one; nothing where none is near.
+
+    Endings only decide between names that are equally near: `nope.csv` is not `wide.csv`.
+    """
+    try:
+        entries = sorted(entry.name for entry in islice(folder.iterdir(), MOST))
+    except OSError:  # not a folder, or one that may not be read
+        return ""
+    asked = Path(name.lower())
+    best, most = "", (NEARLY, False)
+    for entry in entries:
+        name_there = Path(entry.lower())
+        alike = difflib.SequenceMatcher(None, name_there.stem, asked.stem).ratio()
+        if (alike, name_there.suffix == asked.suffix) > most:
+            best, most = entry, (alike, name_there.suffix == asked.suffix)
+    return best
