@@ -23,6 +23,10 @@ class NothingToDo(UsageError):
     """What was asked for is done already; the command line says so, and succeeds."""
 
 
+class Declined(UsageError):
+    """Whoever was asked before money is spent said no; nothing was done."""
+
+
 class DataError(MetalError):
     """A file is not what it should be.
 

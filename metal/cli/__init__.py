@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The verbs in the order of the help: where each is, and what it does.
 VERBS = {
-    "init": ("metal.cli.init:init", "Say what you have, and run what comes next."),
+    "init": ("metal.cli.init:init", "Set up a project step by step."),
     "demo": ("metal.cli.analyses:demo", "Audit the datasets that come with METAL."),
     "sample": ("metal.cli.datasets:sample", "Choose passages of similar length."),
     "generate": ("metal.cli.judging:generate", "Write good and bad summaries."),

@@ -176,11 +176,14 @@ _IMPORT_ONLY = ("words", "list_formats", "out", "into", "force", "ask")
 
 def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
     """What was read, unless that was shown, where it is, and what to do next."""
+    from metal.running.prompting import unexplained
+
     kinds = {rater.kind for rater in dataset.raters.values()}
     console.say(f"{dataset.identity} in {folder}", bold=True)
     if not shown:
         _show_reading(dataset, more=f"metal check {folder}")
-    console.say(f"Next: {next_command(folder, kinds)}", wrap=False)
+    bare = [] if "llm" in kinds else unexplained(dataset.criteria.values(), folder)
+    console.say(f"Next: {next_command(folder, kinds, bare)}", wrap=False)
 
 
 def _show_reading(dataset: Dataset, more: str = "") -> None:

@@ -42,6 +42,7 @@ def no_verb(word: str, more: Sequence[str], ctx: click.Context, verbs: Sequence[
 
 def _for_path(path: Path) -> list[str]:
     """The words of a command that takes the file or folder; none for what no verb reads."""
+    from metal.cli.at_hand import kinds
     from metal.data.missing import nearest_path
     from metal.data.tables.files import is_table
     from metal.runs.parts import command_of
@@ -51,19 +52,10 @@ def _for_path(path: Path) -> list[str]:
         meant = path if path.exists() else nearest_path(path)
         return ["metal", "audit", str(meant or path)]
     if (path / "dataset.toml").is_file():
-        return shlex.split(next_command(path, _kinds(path)))
+        return shlex.split(next_command(path, kinds(path)))
     if (path / "run.toml").is_file():
         return _for_run(path, command_of(path))
     return []
-
-
-def _kinds(dataset: Path) -> set[str]:
-    """The kinds of the raters of a dataset folder."""
-    from metal.data.dataset_lines import read_raters
-
-    if not (dataset / "raters.jsonl").is_file():
-        return set()
-    return {rater.kind for rater in read_raters(dataset)}
 
 
 def _for_run(run: Path, command: str) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from metal.data.progress import Progress, no_progress
-from metal.errors import UsageError
+from metal.errors import Declined, UsageError
 from metal.raters.judges.call import VERDICT
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
@@ -190,7 +190,7 @@ def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[A
         callbacks.estimated(coming, job.what())
         paid = [estimate for estimate in coming if estimate.calls and estimate.cost != 0]
         if paid and not callbacks.confirm(paid):
-            raise UsageError("nothing was sent")
+            raise Declined("nothing was sent")
     return answered, coming
 
 

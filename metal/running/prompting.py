@@ -15,7 +15,7 @@ from metal.data.records import Criterion
 from metal.data.text import listed
 from metal.errors import UsageError
 from metal.raters.judges.prompts import Prompt
-from metal.raters.judges.rubric import DETAILED, check_described, rubrics_for, where_to_ask
+from metal.raters.judges.rubric import DETAILED, Rubric, check_described, rubrics_for, where_to_ask
 from metal.raters.judges.templates import load_template, translation
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def load_prompts(
         for name, rubric in rubrics.items():
             if rubric.compared and not template.shows_references:
                 raise UsageError(f"{name} compares with the reference; show it to judges: `with_reference=True`")
-            if not (pairs or rubric.criterion.question or rubric.simple or rubric.detailed):
+            if not pairs and says_nothing(rubric):
                 raise UsageError(
                     f"criterion {name} has neither a question nor a description; give `question`, e.g. "
                     f'"Does the answer help?", or {where_to_ask(name)}'
@@ -82,6 +82,17 @@ def load_prompts(
         raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
     others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}
     return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
+
+
+def says_nothing(rubric: Rubric) -> bool:
+    """Whether a criterion has neither a question nor a description that a judge could be asked with."""
+    return not (rubric.criterion.question or rubric.simple or rubric.detailed)
+
+
+def unexplained(criteria: Iterable[Criterion], dataset: Path | None) -> list[str]:
+    """The criteria that need a question before a judge can be asked. dataset: its folder, which may have prompts."""
+    rubrics = rubrics_for(criteria, prompt_folders((), dataset), needed=())
+    return [name for name, rubric in rubrics.items() if says_nothing(rubric)]
 
 
 def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:

@@ -37,8 +37,11 @@ def of_run(run: Run) -> dict[str, str]:
     return {parameter: named(parameter) for parameter in run.settings}
 
 
-def next_command(data: Path, kinds: Collection[str]) -> str:
-    """What to type next about a dataset folder or table whose raters are of these kinds."""
+def next_command(data: Path, kinds: Collection[str], unexplained: Collection[str] = ()) -> str:
+    """What to type next about a dataset folder or table whose raters are of these kinds.
+
+    unexplained: criteria that judges can only be asked on with a question.
+    """
     typed = shlex.quote(str(data))
     if "human" not in kinds:
         return f"metal check {typed}"
@@ -46,7 +49,8 @@ def next_command(data: Path, kinds: Collection[str]) -> str:
         return f"metal audit {typed}"
     if "metric" in kinds:  # scores of metrics have no classes to audit: they are for a board
         return f"metal billboard {typed}"
-    return f"metal judge {typed} --judge openai:gpt-4o"
+    question = ' --question "..."' if unexplained else ""
+    return f"metal judge {typed} --judge openai:gpt-4o{question}"
 
 
 def named(parameter: str) -> str:

@@ -401,21 +401,21 @@ def test_a_dataset_that_is_not_there_is_asked_for_again(metal: Metal) -> None:
 
 
 def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> None:
-    done = metal("init", typed="dataset\nxlsum\nsw\nopenai:gpt-4o\nnews\nn\n")
+    done = metal("init", typed="dataset\nxlsum\nsw\nnews\nopenai:gpt-4o\n\n\nn\n")
     assert "metal sample --source xlsum --languages sw --out datasets/news\n" in done.out
     assert "metal generate datasets/news --model openai:gpt-4o\n" in done.out
-    assert "metal annotate export datasets/news --to html\n" in done.out
+    assert "metal annotate export datasets/news --to html --raters 3\n" in done.out
     (metal.cwd / "texts").mkdir()
-    done = metal("init", typed="dataset\ntexts\n\nopenai:gpt-4o\nnews\nn\n")  # whatever languages it has
-    assert "metal sample --source texts --out datasets/news --allow-fewer\n" in done.out
+    done = metal("init", typed="dataset\ntexts\nen\nnews\nopenai:gpt-4o\n\n\nn\n")  # whatever languages it has
+    assert "metal sample --source texts --languages en --out datasets/news --allow-fewer\n" in done.out
 
 
 def test_what_is_left_to_do_is_said_where_a_command_is_refused(metal: Metal) -> None:
     (metal.cwd / "en.jsonl").write_text('{"id": "1", "title": "T", "summary": "S", "text": "one two three"}\n')
-    done = metal("init", "--yes", typed="dataset\nen.jsonl\nen\nopenai:gpt-4o\nnews\n", expect=2)
+    done = metal("init", "--yes", typed="dataset\nen.jsonl\nen\nnews\nopenai:gpt-4o\n\n\n", expect=2)
     assert "Stopped at: metal sample --source en.jsonl --languages en --out datasets/news --allow-fewer\n" in done.out
     assert "To do after it: metal generate datasets/news --model openai:gpt-4o\n" in done.out
-    assert done.out.endswith("To do after it: metal annotate export datasets/news --to html\n")
+    assert done.out.endswith("To do after it: metal annotate export datasets/news --to html --raters 3\n")
     assert "10 tokens or more" in done.err
 
 
@@ -423,7 +423,7 @@ def test_a_few_texts_of_ones_own_become_a_dataset(metal: Metal) -> None:
     text = " ".join(["one two three four five"] * 5)
     lines = (f'{{"id": "{row}", "text": "{row} {text}"}}\n' for row in range(3))
     (metal.cwd / "few.jsonl").write_text("".join(lines))
-    done = metal("init", "--yes", typed="dataset\nfew.jsonl\nen\nopenai:gpt-4o\nfew\n", expect=2)
+    done = metal("init", "--yes", typed="dataset\nfew.jsonl\nen\nfew\nopenai:gpt-4o\n\n\n", expect=2)
     assert "verdicts need 30 items; passages drawn: English 3" in done.out + done.err
     assert "Stopped at: metal annotate export datasets/few --to html" in done.out  # the server copies its passage
 

@@ -168,6 +168,7 @@ def _local(path: Path, split: str, roles: Mapping[str, str], about: dict[str, An
             )
         if any(file.suffix not in ENDINGS for file in unnamed):
             raise UsageError(f"{path}: passages are read from {', '.join(ENDINGS)}")
+        language = language or (_language_in(path.stem, split) if path.is_file() else None) or ""
         if not language:
             raise UsageError(f'{path}: which language is it in? Name one with `languages`, e.g. `languages=["en"]`')
         files = {_code_of(language): unnamed}

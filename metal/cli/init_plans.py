@@ -1,0 +1,228 @@
+"""What `metal init` asks, and the commands that come of the answers. Enter is an answer to every question."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+import metal
+from metal.cli.at_hand import AtHand, has_outputs, kinds
+from metal.cli.import_asked import Words, prompt
+from metal.errors import MetalError
+from metal.show.commands import next_command
+from metal.show.terminal import console
+
+ALONE = (
+    "`metal init` asks in a terminal, and nothing was typed; type instead `metal import PATH -i`, "
+    "`metal judge DATASET --judge MODEL` or `metal sample --source SOURCE --out DATASET`"
+)
+MODEL = "openai:gpt-4o-mini"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Commands to run now, and those that come later. why: what is to be done before those."""
+
+    now: list[Words]
+    later: tuple[Words, ...] = ()
+    why: str = ""
+
+
+def ask(question: str, **settings: Any) -> Any:
+    return prompt(question, instead=ALONE, **settings)
+
+
+# ---------------------------------------------------------------- what somebody has
+
+
+def _ratings(here: AtHand) -> Plan:
+    default = str(here.tables[0]) if here.tables else None
+    exists = click.Path(exists=True, path_type=Path)
+    path = ask("Table or release with the ratings", type=exists, default=default)
+    data = _free(Path("datasets") / path.name.partition(".")[0])
+    read = ["import", str(path), "-i", "--out", str(data)]
+    try:
+        with console.progress("reading") as advance:
+            dataset = metal.read(path, progress=advance)
+    except MetalError:  # the import asks for what it does not see by itself
+        return Plan([read, ["audit", str(data)]])
+    rated_by = {rater.kind for rater in dataset.raters.values()}
+    if rated_by == {"human"}:
+        console.say("Nobody but people rated it: a judge comes next.")
+        asked = _unasked(list(dataset.criteria.values()), None)
+        return _joined(read, _judged(data, asked))
+    return Plan([read, shlex.split(next_command(data, rated_by))[1:]])
+
+
+def _judge(here: AtHand) -> Plan:
+    rated = [path for path in here.datasets if "human" in kinds(path)]
+    default = str(rated[0]) if rated else None
+    data = Path(ask("Dataset that people have rated", default=default, type=click.Path(exists=True)))
+    from metal.data.dataset import load_dataset
+
+    criteria = list(load_dataset(data).criteria.values()) if (data / "dataset.toml").is_file() else []
+    return _judged(data, _unasked(criteria, data))
+
+
+def _people(here: AtHand) -> Plan:
+    unrated = [path for path in here.datasets if "human" not in kinds(path)]
+    default = str(unrated[0]) if unrated else None
+    data = Path(ask("Dataset whose outputs people are to rate", default=default, type=click.Path(exists=True)))
+    return _handed_out(data) if has_outputs(data) else _written(data)
+
+
+def _dataset(here: AtHand) -> Plan:
+    from metal.data.formats.passages import find_passages
+
+    source = ask("Passages: xlsum, a folder or file, or hf:NAME", default=here.passages or "xlsum")
+    own = Path(source).exists()
+    default = "en,sw"
+    if own:
+        try:
+            named = find_passages(source).languages
+        except MetalError:  # no name there tells a language
+            named = ("en",)
+        default = "all" if len(named) > 1 else named[0]
+    languages = ask("Languages, by code or name, with commas", default=default)
+    data = Path("datasets") / ask("Name of the dataset", default=_free(Path("datasets/mine")).name)
+    chosen = [] if languages == "all" else ["--languages", languages]
+    sample = ["sample", "--source", source, *chosen, "--out", str(data)]
+    if own:  # somebody's own texts are as many as they are; `sample` warns of too few
+        sample.append("--allow-fewer")
+    return _joined(sample, _written(data))
+
+
+def _demo(here: AtHand) -> Plan:
+    return Plan([["demo"]])
+
+
+HAVE = {
+    "ratings": ("people have rated, and judges perhaps: read the table and audit it", _ratings),
+    "judge": ("people have rated: let a judge rate the same, and audit it", _judge),
+    "people": ("texts are there and nobody has rated them: hand them out to people", _people),
+    "dataset": ("nothing is there to rate: choose passages, have summaries written and rated", _dataset),
+    "demo": ("nothing is at hand: see what METAL says of data that come with it", _demo),
+}
+
+
+def likeliest(here: AtHand) -> str:
+    """What somebody with such a folder begins with."""
+    rated_by = [kinds(path) for path in here.datasets]
+    if any("human" in each for each in rated_by):
+        return "judge"
+    if here.datasets:
+        return "people"
+    if here.tables:
+        return "ratings"
+    return "dataset" if here.passages else "demo"
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _judged(data: Path, asked: Words) -> Plan:
+    """A judge rates the dataset, and is audited. asked: options for what judges are asked."""
+    model, options, lacking = _model("Judge, as PROVIDER:MODEL (`metal judges list` shows them)")
+    run = str(_free(Path("runs") / f"{data.resolve().name}-judges"))
+    judge = ["judge", str(data), "--judge", model, *options, *asked, "--out", run]
+    return _waiting(judge, [["audit", str(data), run]], lacking)
+
+
+def _written(data: Path) -> Plan:
+    """A model writes the outputs of a dataset, and people get them."""
+    model, options, lacking = _model("Model that writes the summaries")
+    run = _free(Path("runs") / f"{data.name}-generate")
+    generate = ["generate", str(data), "--model", model, *options]
+    generate += ["--out", str(run)] if run.name != f"{data.name}-generate" else []
+    return _waiting(generate, _handed_out(data).now, lacking)
+
+
+def _handed_out(data: Path) -> Plan:
+    """People get the outputs of a dataset; a criterion that says nothing of what is asked gets a question first."""
+    raters = ask("People who rate each text", type=click.IntRange(1), default=3)
+    people = ask("People in all, per language", type=click.IntRange(raters), default=raters)
+    out = _free(Path("runs") / f"{data.resolve().name}-html")
+    export = ["annotate", "export", str(data), "--to", "html", "--raters", str(raters)]
+    export += ["--people", str(people)] if people != raters else []
+    export += ["--out", str(out)] if out.name != f"{data.resolve().name}-html" else []
+    described = [*_described(data)] if (data / "dataset.toml").is_file() else []
+    return Plan([*described, [*export, *(["--prompt-folders", "prompts"] if described else [])]])
+
+
+def _described(data: Path) -> Iterator[Words]:
+    """Commands that give each criterion a question that has none."""
+    from metal.api.criteria import criterion_file
+    from metal.data.dataset import load_dataset
+    from metal.data.records import Scale
+    from metal.running.prompting import unexplained
+
+    criteria = load_dataset(data).criteria
+    for name in unexplained(criteria.values(), data):
+        scale = criteria[name].scale
+        levels = ",".join(f"{level.value:g}={level.label}" for level in scale.levels)
+        if not criterion_file(name).exists() and levels and Scale.of(levels) == scale:
+            question = ask(f"What people are asked on {name}", default=_guess(name))
+            yield ["criterion", "new", name, "--scale", levels, "--question", question]
+
+
+def _model(question: str) -> tuple[str, Words, str]:
+    """A model, the options that say where it is, and what is to be done before it can be asked."""
+    from metal.raters.judges.providers import find_provider, provider_names
+
+    model = ask(question, default=MODEL)
+    name = model.partition(":")[0]
+    if name not in provider_names():
+        return model, [], ""  # a baseline, a function or a name of judges.toml
+    provider = find_provider(name)
+    options = []
+    if provider.needs_url and not os.environ.get(provider.url_variable):
+        options = ["--base-url", ask("Where it is (base URL)", default="http://127.0.0.1:8000/v1")]
+    return model, options, "" if provider.state == "ready" else provider.state
+
+
+def _waiting(asking: Words, after: list[Words], lacking: str) -> Plan:
+    """A command that asks a model, and what comes after it; while something is lacking, what it would cost."""
+    if not lacking:
+        return Plan([asking, *after])
+    return Plan([[*asking, "--dry-run"]], (asking, *after), lacking)
+
+
+def _unasked(criteria: list[Any], data: Path | None) -> Words:
+    """Options for a criterion that says nothing of what judges are asked; none where all of them do."""
+    from metal.running.prompting import unexplained
+
+    bare = unexplained(criteria, data)
+    if not bare:
+        return []
+    name = bare[0]
+    if len(bare) > 1:
+        name = ask("Criterion that the judge rates first", type=click.Choice(bare), default=bare[0])
+    question = ask(f"What the judge is asked on {name}", default=_guess(name))
+    return [*(["--criteria", name] if len(criteria) > 1 else []), "--question", question]
+
+
+def _guess(criterion: str) -> str:
+    """A question that may do for a criterion that is only a name."""
+    if criterion == "overall":
+        return "How good is the text overall?"
+    return f"How good is the text's {criterion.replace('_', ' ')}?"
+
+
+def _joined(first: Words, plan: Plan) -> Plan:
+    return Plan([first, *plan.now], plan.later, plan.why)
+
+
+def _free(path: Path) -> Path:
+    """The path, with a number where something is there already."""
+    number = 1
+    free = path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
