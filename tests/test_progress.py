@@ -151,7 +151,30 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
         "auditing: 80/120; 3.6 MB/s",  # the cell takes longer: nobody knows what is left
         "auditing: 6/8; 0.1 cells/s; 0:00:18 left",
         "ranking: 1/2; 1.7 criteria/s",  # of the first cell
-        "reading: 25%; 2.5%/s; 0:00:30 left",
+        "reading: 25%; 0:00:30 left",
         "sampling, hi: 5,000; 500 passages/s; 0:00:10",
     ]
     assert not printed.out
+
+
+def test_a_percentage_has_no_rate_and_what_there_is_none_of_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(stages, "QUIET_EVERY", 0.0)
+    monkeypatch.setattr(stages, "time", SimpleNamespace(monotonic=lambda: now))
+    with console.progress("reading") as advance:
+        advance(0, 1_000_000)
+        now += 1e-3
+        advance(400_000, 1_000_000)
+        now += 1.0
+        advance(500_000, 1_000_000)
+    with console.named_progress("sampling", "passages") as named:
+        named("yo", 100, 0)
+        now += 1.0
+        for _ in followed([], "raters"):  # a dataset that nobody has rated
+            pass
+        named("yo", 200, 0)
+    lines = capsys.readouterr().err.splitlines()
+    assert "reading: 50%; 0:00:02 left" in lines
+    assert not [line for line in lines if "%/s" in line or "raters" in line]

@@ -124,7 +124,7 @@ def annotate_export(
         warn_of_repeated_sources,
         with_references,
     )
-    from metal.building.forms.frame import in_their_language
+    from metal.building.forms.frame import in_their_language, note_on_english
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
@@ -190,6 +190,8 @@ def annotate_export(
         )
         if to == "html":  # the other forms are read back by their English words
             assignments = [in_their_language(assignment, folders) for assignment in assignments]
+            for line in note_on_english(assignments, dataset):
+                note(line)
         warn_of_repeated_sources([*outputs, *questions], assignments, note)
         settings: dict[str, Any] = {
             "form": to,

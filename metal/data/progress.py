@@ -27,20 +27,21 @@ def followed(
     steps: Iterable[Step], progress: Progress | str, total: int | None = None, sizes: Iterable[int] = repeat(1)
 ) -> Iterator[Step]:
     """The steps, each counted once it is done. progress: or the unit, for FOLLOWER. total: how many there are, or of
-    their sizes the sum; needed where the steps have no length.
+    their sizes the sum; needed where the steps have no length. Of none nothing is told.
     """
     follow = partial(FOLLOWER.get(), progress) if isinstance(progress, str) else progress
     total = len(cast(Sized, steps)) if total is None else total
     done, reported = 0, -total
     try:
         for step, size in zip(steps, sizes, strict=False):
-            if (done - reported) * PARTS >= total:
+            if total and (done - reported) * PARTS >= total:
                 reported = done
                 follow(done, total)
             yield step
             done += size
-    finally:  # also where the rest is not wanted
-        follow(total, total)
+    finally:  # also where the rest is not wanted; a total of 0 would say that nobody knows how many there are
+        if total:
+            follow(total, total)
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import metal
-from metal.building.forms.frame import english, in_their_language, load_frame
+from metal.building.forms.frame import english, in_their_language, load_frame, note_on_english
 from metal.building.tasks import Assignment
 from metal.errors import DataError, UnknownName
 from tests import DEMO
@@ -116,3 +116,30 @@ def test_guidelines_and_levels_are_translated_where_there_is_a_file(tmp_path: Pa
     assert '<html lang="hi" dir="ltr">' in hindi
     assert ">अच्छा<" in hindi
     assert ">अच्छा<" not in other
+
+
+YORUBA = ("Ilé ìkàwé", "Ilé ìkàwé yóò ṣí ní ọjọ́ Ajé. " * 20, "Ó ṣí ní ọjọ́ Ajé.")
+
+
+def test_raters_whose_language_has_no_form_are_told_so(tmp_path: Path, visit: Visiting) -> None:
+    given = in_their_language(assignment("yo", texts=YORUBA), [PROMPTS])
+    page = visit(form(tmp_path, given), viewport={"width": 390, "height": 850}).page
+    told = page.inner_text("#in-english")
+    assert told.startswith("This form is in English, because nobody has translated it into Yoruba yet.")
+    for language in ("hi", "en", "und"):
+        theirs_or_english = in_their_language(assignment(language, texts=YORUBA), [PROMPTS])
+        assert "in-english" not in form(tmp_path, theirs_or_english).read_text(encoding="utf-8")
+
+
+def test_who_hands_out_a_form_is_told_which_languages_it_is_not_in(tmp_path: Path) -> None:
+    codes = ("yo", "hi", "en", "ig", "zh-yo")
+    given = [in_their_language(assignment(code, texts=YORUBA), [PROMPTS]) for code in codes]
+    [note] = note_on_english(given, tmp_path)
+    assert note.startswith("the form has not been translated into Igbo and Yoruba: raters will read it in English.")
+    copied, to = re.search(r"copy (\S+) to (\S+),", note).groups()  # type: ignore[union-attr]
+    Path(to).parent.mkdir(parents=True)
+    Path(to).write_bytes(Path(copied).read_bytes())  # what the note says makes a form in that language
+    folders = [tmp_path / "prompts", PROMPTS]
+    assert load_frame("ig", folders).texts
+    [again] = note_on_english([in_their_language(each, folders) for each in given], tmp_path)
+    assert "translated into Yoruba:" in again

@@ -14,11 +14,13 @@ import pytest
 
 from metal.building import forms
 from metal.building.forms import html_form
+from metal.building.forms.frame import in_their_language
 from metal.building.forms.html_form import read
 from metal.building.tasks import Assignment, make_tasks
+from metal.data.files import bundled
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.raters.judges.rubric import LevelText, Rubric
-from tests.build.assignments import CRITERIA, assignment, downloaded, form, turn_to
+from tests.build.assignments import CRITERIA, TEXTS, assignment, downloaded, form, turn_to
 from tests.build.test_template import GOLD, MADE, assignments, ours
 from tests.report.checks import Visiting, check_policy
 
@@ -46,6 +48,32 @@ def test_it_fits_and_axe_finds_nothing(tmp_path: Path, visit: Visiting, language
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert dark == ("rgb(21, 23, 28)" if scheme == "dark" else "rgb(255, 255, 255)")
     assert seen.said == []
+
+
+# The words of a page's buttons that stand on more than one line.
+BROKEN = """[...document.querySelectorAll('button, .button')].flatMap((button) => {
+  const walker = document.createTreeWalker(button, NodeFilter.SHOW_TEXT), broken = [];
+  for (let node; (node = walker.nextNode()); )
+    for (const word of node.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size > 1) broken.push(word[0]);
+    }
+  return broken;
+})"""
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_buttons_do_not_break_inside_words_in_a_narrow_window(tmp_path: Path, visit: Visiting, language: str) -> None:
+    given = assignment(language, texts=TEXTS["en"])
+    path = form(tmp_path, in_their_language(given, [bundled("prompts")]))
+    for width in (390, 600, 800):
+        page = visit(path, "#task-1", viewport={"width": width, "height": 850}).page
+        for view in ("task-1", "tasks", "guidelines"):
+            turn_to(page, view)
+            assert page.evaluate(BROKEN) == [], (width, view)
+            assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl")])

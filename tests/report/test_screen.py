@@ -252,7 +252,7 @@ def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: p
     monkeypatch.setenv("TERM", "xterm")
     steps_and_shown = (
         ([], ("planning", "0:00:00")),
-        ([(1, 4), (3, 4)], ("planning", "75%", "%/s", "left")),
+        ([(1, 4), (3, 4)], ("planning", "75%;", "left")),
         ([(1_000, 2_000), (2_000, 2_000)], ("planning", "0:00:00")),  # done, but for what nobody counts
     )
     for steps, shown in steps_and_shown:

@@ -10,7 +10,7 @@ What a file lacks is taken from the next folder that has it, and is English wher
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,11 +18,13 @@ from typing import Any
 
 from metal.building.tasks import HEADINGS, Assignment, Frame
 from metal.data.escaping import environment, source
-from metal.data.files import read_toml
-from metal.data.languages import sides
+from metal.data.files import bundled, read_toml
+from metal.data.languages import SEVERAL, language_name, language_order, sides
+from metal.data.text import listed
 from metal.errors import DataError, check_known
 from metal.raters.judges.rubric import UNREVIEWED, translated
 
+NO_LANGUAGE = ("und", SEVERAL)  # of outputs whose raters' language is not known
 _TEXT = re.compile(r'\bt\((?:\w+ === 1 \? )?"([^"]+)"(?: : "([^"]+)")?')
 _PLACE = re.compile(r"\{\w+\}")
 
@@ -57,6 +59,26 @@ def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assign
     if any(rubric.reviewed == UNREVIEWED for rubric in rubrics.values()):
         frame = replace(frame, reviewed=UNREVIEWED)
     return replace(assignment, rubrics=rubrics, frame=frame)
+
+
+def read_in_english(assignment: Assignment) -> str:
+    """The language of the outputs where it has no words for the form, which is then in English; empty otherwise."""
+    language = sides(assignment.language)[1]
+    known = assignment.frame.language != "en" or language.split("-")[0] in (*NO_LANGUAGE, "en")
+    return "" if known else language
+
+
+def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[str]:
+    """What whoever hands forms out should know: which languages they are not in, and how to add one."""
+    lacking = sorted({language for each in assignments if (language := read_in_english(each))}, key=language_order)
+    if not lacking:
+        return []
+    example = bundled("prompts") / "forms" / "sw.toml"
+    own = dataset / "prompts" / "forms"
+    return [
+        f"the form has not been translated into {listed([language_name(code) for code in lacking])}: raters will read "
+        f"it in English. To translate it: copy {example} to {own / f'{lacking[0]}.toml'}, and write your words there"
+    ]
 
 
 def load_frame(language: str, folders: Sequence[Path]) -> Frame:

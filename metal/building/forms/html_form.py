@@ -16,12 +16,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metal.building.forms.frame import translation
+from metal.building.forms.frame import read_in_english, translation
 from metal.building.forms.sheet import sides
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import environment, policy, source
 from metal.data.files import json_in
-from metal.data.languages import name_in, text_direction
+from metal.data.languages import language_name, name_in, text_direction
 from metal.data.records import Criterion
 from metal.data.text import HARMFUL, printable
 from metal.errors import DataError
@@ -53,6 +53,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
             frame=assignment.frame,
             direction=text_direction(assignment.frame.language),
             t=partial(translation, assignment.frame),
+            in_english=language_name(read_in_english(assignment)),
             language=name_in(assignment.language, assignment.frame.language),
             questions=questions,
             template=assignment.template,

@@ -53,8 +53,8 @@ class Stage:
         if not self.has_rate:
             shown[0] += unit.removesuffix(PERCENT)
         else:
-            rate = done / (self.reported - self.began)
-            shown.append(per_second(rate, unit))
+            if unit != PERCENT:  # a rate of per cent says no more than the time that is left
+                shown.append(per_second(done / (self.reported - self.began), unit))
             if not total:
                 shown.append(_clock(now - self.began))
             elif outermost and self.left > -LATE:
