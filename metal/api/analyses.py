@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import (
     ExcludeNoisy,
@@ -21,6 +21,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
+from metal.api.reading import Reading
 
 if TYPE_CHECKING:
     from metal.api.design_result import Design
@@ -88,6 +89,7 @@ def audit(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Audit:
     """Compare the judges in `data` with its people, language by language.
 
@@ -114,7 +116,7 @@ def audit(
 
     settings = settings_of(AuditSettings, locals())
     added, beside = told_apart(ratings)
-    inputs = load(data, added)
+    inputs = load(data, added, reading)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
     dataset, made = originals(dataset)
@@ -162,6 +164,7 @@ def leaderboard(
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Leaderboard:
     """Rank the generators of `data` by what people gave their outputs.
 
@@ -192,7 +195,7 @@ def leaderboard(
     from metal.genie.leaderboard.leaderboard import leaderboard as ranked
 
     settings = settings_of(LeaderboardSettings, locals())
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     dataset, made = originals(dataset)
     result = ranked(dataset, settings, progress or no_progress)
@@ -249,6 +252,7 @@ def design(
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Design:
     """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings are
     added.
@@ -274,7 +278,7 @@ def design(
     from metal.runs.design_run import measured_seconds
 
     asked = locals()
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     seconds = seconds if seconds is not None else measured_seconds(inputs.folder)
     prices = Prices(pay, seconds, fee, test_share, min_hourly)
     settings = settings_of(DesignSettings, asked, raters=tuple(raters), prices=prices)

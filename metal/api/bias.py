@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import (
     BaseUrl,
@@ -28,6 +28,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import as_dataset, load
+from metal.api.reading import Reading
 from metal.data.languages import check_language
 from metal.errors import DataError, UsageError
 
@@ -63,6 +64,7 @@ def bias_language(
         str, Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
     ] = "",
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> LanguageBias:
     """Say in which languages a judge is more lenient than in others for equal quality, and by how much.
 
@@ -104,7 +106,7 @@ def bias_language(
     from metal.planning.anchors import ANCHORS, HALF_WIDTH, anchor_contents, anchor_rows
 
     settings = settings_of(AuditSettings, locals())
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset = inputs.dataset
     bias = language_bias(dataset, settings, pivot=pivot, falls=names(falls), progress=progress or no_progress)
     needed = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import (
     ExcludeNoisy,
@@ -22,6 +22,7 @@ from metal.api.options import (
     no_progress,
 )
 from metal.api.read import load
+from metal.api.reading import Reading
 from metal.data.escaping import csv_text
 from metal.data.files import check_new, check_new_file, new_folder, read_json, write_new
 from metal.errors import DataError, UsageError
@@ -65,6 +66,7 @@ def billboard_crowd(
     out: Annotated[StrPath | None, Option("Write the tables as CSV.", metavar="DIR")] = None,
     force: Force = False,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Crowd:
     """Compare crowd workers and LLM judges with the reference people, by criterion and language.
 
@@ -96,7 +98,7 @@ def billboard_crowd(
         seed=seed,
         exclude_noisy=exclude_noisy,
     )
-    dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
+    dataset, warnings = load(data, ratings, reading).without_noisy(exclude_noisy)
     result = replace(crowd(dataset, settings, choices, progress=progress or no_progress), warnings=warnings)
     if figures:
         result = replace(result, pictures=write_svg(crowd_charts(result, area), Path(figures)))
@@ -131,6 +133,7 @@ def billboard_references(
     out: Annotated[StrPath | None, Option("Write the figures to FILE.csv, or DIR.", metavar="FILE|DIR")] = None,
     force: Force = False,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> ReferenceCurve:
     """Compute metrics with 1, 2, ... references and correlate each with the reference people.
 
@@ -155,7 +158,7 @@ def billboard_references(
         check_new(Path(out), force=force, marks=REFERENCE_MARKS)
     settings = BoardSettings(reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy)
     choices = ReferenceSettings(most, draws, names(beside))
-    dataset, warnings = load(data).without_noisy(exclude_noisy)
+    dataset, warnings = load(data, (), reading).without_noisy(exclude_noisy)
     curve = reference_curve(dataset, find_metrics(metric), settings, choices, progress=progress or no_progress)
     curve = replace(curve, warnings=warnings)
     if figures:

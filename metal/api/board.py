@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import (
     ExcludeNoisy,
@@ -23,6 +23,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import NOWHERE, as_dataset, folder_of, load, with_runs
+from metal.api.reading import Reading
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def billboard(
     permutations: Permutations = 1000,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Billboard:
     """Rank the raters of `data` by how they agree with its people, and its generators by the raters that agree best.
 
@@ -110,7 +112,7 @@ def billboard(
         human_generators=names(human),
         families=dict(families or {}),
     )
-    inputs = load(as_dataset(data))
+    inputs = load(as_dataset(data, reading))
     board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
     if board is None and at is not None:
         raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import (
     Judges,
@@ -18,6 +18,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
+from metal.api.reading import Reading
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def correct(
     ] = None,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> CorrectedScores:
     """Estimate what people would give each generator on average, from few of their labels and a judge on all outputs.
 
@@ -82,7 +84,7 @@ def correct(
     from metal.data.pairs import one_item_per_pair, originals
 
     settings = settings_of(AuditSettings, locals())
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
     if labelled not in (None, "random", "drawn", "test"):
         raise UsageError(f"`labelled` {labelled!r}: one of random, drawn, test")

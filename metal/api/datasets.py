@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from metal.api.analyses import Aggregate
 from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
 from metal.api.read import load
+from metal.api.reading import Reading
 from metal.data.escaping import guard
 from metal.data.files import check_new, check_new_file, new_file, new_folder
 from metal.data.progress import Progress, followed, no_progress
@@ -67,7 +68,7 @@ class Check:
 
 
 @documented
-def check(data: Data, *ratings: Ratings) -> Check:
+def check(data: Data, *ratings: Ratings, **reading: Unpack[Reading]) -> Check:
     """Check `data` and show who rated what.
 
     Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors. Problems
@@ -81,7 +82,7 @@ def check(data: Data, *ratings: Ratings) -> Check:
     from metal.auditing.check import lint, profile
     from metal.genie.exclusion import warnings_of_tests
 
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     if inputs.dataset.ratings.empty:
         return Check(inputs.dataset, {})
     tests = warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
@@ -147,6 +148,7 @@ def describe(
         ),
     ] = "majority-or-mean",
     exclude_noisy: ExcludeNoisy = "",
+    **reading: Unpack[Reading],
 ) -> Description:
     """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
     the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2); of criteria without
@@ -159,7 +161,7 @@ def describe(
     from metal.building.describe import classes, lengths, numbers, reversals, table_1, table_2
     from metal.data.tokens import ENCODING, count_text, load_encoding
 
-    inputs = load(data)
+    inputs = load(data, (), reading)
     dataset, warnings = inputs.without_noisy(exclude_noisy)
     counted_in = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
     name = encoding or counted_in
@@ -220,6 +222,7 @@ def compare(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
@@ -239,7 +242,7 @@ def compare(
     from metal.correcting.compared import compare as compared
     from metal.data.pairs import originals
 
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset, warnings = inputs.without_noisy(exclude_noisy)
     dataset, made = originals(dataset)
     drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
@@ -271,6 +274,7 @@ def export(
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
     force: Annotated[bool, Option("Replace what is at `out`.")] = False,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
@@ -287,7 +291,7 @@ def export(
         check_new(out, force=force, marks=HUGGING_FACE)
     else:
         check_new_file(out, force=force)
-    dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
+    dataset, warnings = load(data, ratings, reading).without_noisy(exclude_noisy)
     table = _labelled(dataset, texts)
     out.parent.mkdir(parents=True, exist_ok=True)
     with new_folder(out, force=force, marks=HUGGING_FACE) if to == "hf" else new_file(out) as partial:

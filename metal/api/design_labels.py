@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import Judges, Languages, Names, Option, Progress, documented, no_progress, settings_of
 from metal.api.read import load
+from metal.api.reading import Reading
 
 if TYPE_CHECKING:
     from metal.api.design_result import LabelPlan
@@ -42,6 +43,7 @@ def design_labels(
     fee: Annotated[float, Option("The platform's share of the pay, on top of it.", rare=True)] = 0.2,
     min_hourly: Annotated[float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)] = 15.0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> LabelPlan:
     """Plan how many labels by people `metal.correct` needs beside a judge, from those there are: a pilot.
 
@@ -65,7 +67,7 @@ def design_labels(
     from metal.planning.labels import LabelSettings, plan_labels
 
     settings = settings_of(AuditSettings, locals())
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset = one_item_per_pair(inputs.dataset)
     prices = Prices(pay, seconds, fee, 0.0, min_hourly)
     asked = LabelSettings(half_width, budget, sources, judge_price, prices)

@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import Languages, Names, Option, documented, names
 from metal.api.read import NOWHERE, Inputs, as_dataset, load
+from metal.api.reading import Reading, given
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 
@@ -55,6 +56,7 @@ def diff(
     ] = 0.05,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
+    **reading: Unpack[Reading],
 ) -> Diff:
     """Set the judges of `run` beside those of `baseline`, what they were: is each still the same, in each language?
 
@@ -75,7 +77,11 @@ def diff(
     from metal.gating.drift import Margins, drift, judge_pairs
 
     margins = Margins(margin, margin, margin, alpha, power)
-    now, before = side(run, data), side(baseline, data)
+    options = given(reading)
+    about = [read_run_toml(Path(each))["command"] if isinstance(each, str | Path) else "" for each in (run, baseline)]
+    if options and data is None and all(about):
+        raise UsageError(f"`{next(iter(options))}` is for tables, and both are runs, read as they are; leave it out")
+    now, before = side(run, data, options), side(baseline, data, options)
     pairs = judge_pairs(now.judges, before.judges, names(judges))
     settings = replace(now.settings, criteria=names(criteria), languages=names(languages))
     if reference:
@@ -111,8 +117,9 @@ class Side:
         return self.inputs.manifest(command, self.dataset, asked, sorted(pairs), signed)
 
 
-def side(run: Ratings | Data | Run, data: Data | None = None) -> Side:
-    """What a run, an audit or a table holds. data: what the run was made from, where that is elsewhere now.
+def side(run: Ratings | Data | Run, data: Data | None = None, reading: Reading | None = None) -> Side:
+    """What a run, an audit or a table holds. data: what the run was made from, where that is elsewhere now; reading:
+    how a table is read.
 
     Raises UsageError where its data are gone or not those that it was made from.
     """
@@ -128,16 +135,17 @@ def side(run: Ratings | Data | Run, data: Data | None = None) -> Side:
     elif isinstance(run, str | os.PathLike):
         about = read_run_toml(Path(run))
     if not about.get("command"):
-        inputs = load(run)  # type: ignore[arg-type]
+        inputs = load(run, (), reading)  # type: ignore[arg-type]
         name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
         return Side(inputs, inputs.dataset, judges_of(inputs.dataset, AuditSettings()), name, AuditSettings())
     first: Mapping[str, Any] = next(iter(about["datasets"]), {})
-    given = data if data is not None else _still_there(called, first)
+    place = data if data is not None else _still_there(called, first)
+    reading = reading if data is not None else first.get("reading", {})
     if about["command"] in COMMANDS:
-        return judged(Path(called), given)
+        return judged(Path(called), place, reading)
     if about["command"] != "audit":
         raise UsageError(f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or `metal.audit`")
-    inputs = load(given, first.get("more", []))
+    inputs = load(place, first.get("more", []), reading)
     asked = about["settings"]
     settings = AuditSettings(**{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked})
     dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))
@@ -158,7 +166,7 @@ def _still_there(called: str, first: Mapping[str, Any]) -> Path:
     return path
 
 
-def judged(run: Path, data: Data) -> Side:
+def judged(run: Path, data: Data, reading: Reading | None = None) -> Side:
     """The people of a dataset and the judges of a run, and nobody else."""
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
@@ -166,11 +174,11 @@ def judged(run: Path, data: Data) -> Side:
     from metal.data.ratings import facts_in, tidy_facts
     from metal.runs.judges_run import doubts
 
-    dataset = as_dataset(data)
+    dataset = as_dataset(data, reading)
     people = {name: rater for name, rater in dataset.raters.items() if rater.kind == "human"}
     rows = dataset.ratings[dataset.ratings["rater"].isin(list(people))]
     facts = tidy_facts(rows.loc[:, facts_in(rows)])
     both = with_ratings(with_parts(dataset, raters=people.values(), facts=facts), run)
-    inputs = Inputs(both, dataset.folder or NOWHERE, (run,), origin=dataset.origin)
+    inputs = Inputs(both, dataset.folder or NOWHERE, (run,), origin=dataset.origin, reading=dataset.reading)
     settings = AuditSettings()
     return Side(inputs, both, judges_of(both, settings), str(run), settings, tuple(doubts(run, dataset)))

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from metal.api.options import (
     BaseUrl,
@@ -32,7 +32,9 @@ from metal.api.options import (
     settings_of,
     synchronous,
 )
-from metal.api.read import Inputs, load
+from metal.api.read import Inputs, load, reading_of
+from metal.api.reading import Reading
+from metal.api.reading import given as given_options
 from metal.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ def check_resumed(
     """
     for name, parameter in inspect.signature(function).parameters.items():
         value = given[name]
+        if parameter.kind is parameter.VAR_KEYWORD:  # how a table is read
+            name, value = next(iter(given_options(value).items()), (name, None))
         if name in ("resume", *free) or value is None:
             continue
         if isinstance(value, str | int | tuple | list) and value in (parameter.default, "", (), []):
@@ -144,6 +148,7 @@ async def judge_async(
     ] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
+    **reading: Unpack[Reading],
 ) -> Judging:
     """Let judges rate every output of `data` on every criterion, one call each unless `together`, at temperature 0.
 
@@ -225,7 +230,7 @@ async def judge_async(
         if any(model.startswith(f"{FUNCTION}:") and not is_function(name) for name, model in asked.items()):
             raise UsageError(f"{run} is a run of a function; to go on with it, repeat the call that began it")
         request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
-        inputs = load(dataset_of(run, settings))
+        inputs = load(dataset_of(run, settings), (), reading_of(run))
         concurrency = concurrency or settings.get("concurrency")
     else:
         if data is None or not (own or judge):
@@ -245,7 +250,7 @@ async def judge_async(
             sample=sample or 0,
             prompt_folders=tuple(map(str, prompt_folders)),
         )
-        inputs = load(data)
+        inputs = load(data, (), reading)
         run = Path(out) if out else Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
         if pairs:
             inputs = _of_pairs(inputs, pairs, seed, None if dry_run else run.with_name(f"{run.name}-pairs"))
@@ -305,6 +310,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     if not under_way(folder, how):
         raise NothingToDo(f"{folder} has no open batches; nothing to cancel")
     place = dataset_of(folder, settings)
-    job = judge_job(request, place, load(place).dataset, concurrency=settings.get("concurrency"))
+    dataset = load(place, (), reading_of(folder)).dataset
+    job = judge_job(request, place, dataset, concurrency=settings.get("concurrency"))
     terms = Terms(how=how)
     return Judging(folder, job, terms, run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())))

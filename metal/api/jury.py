@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import (
     Languages,
@@ -16,6 +16,7 @@ from metal.api.options import (
     no_progress,
 )
 from metal.api.read import load
+from metal.api.reading import Reading
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def jury(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Jury:
     """Make one judge of several, and say where it is better than the best of them.
 
@@ -73,7 +75,7 @@ def jury(
     from metal.selecting.jury import RULES, seated
     from metal.stats.bootstrap import SourceBootstrap
 
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
     check_known("rule", [by], RULES)
     if name in inputs.dataset.raters:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import Names, Option, Progress, Resamples, Seed, documented, names, no_progress
 from metal.api.read import load
+from metal.api.reading import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ def monitor(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Monitor:
     """Say how far each rater of `data` can be relied on, and name those who stand out, with the reason.
 
@@ -73,7 +75,7 @@ def monitor(
     from metal.runs.monitor_run import agreement_rows
 
     find_model(model)
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset = inputs.dataset
     tests = read_tests(dataset, inputs.folder, inputs.runs)
     judges_only = len(tests.answers) and not any(rater.kind == "human" for rater in dataset.raters.values())

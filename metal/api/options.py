@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast, get_args, get_type_hints
 
 from metal.data.progress import Progress as Progress
 from metal.data.progress import no_progress as no_progress
+from metal.errors import check_known
 
 StrPath: TypeAlias = str | Path
 # Names: a text with commas between them, or a sequence of texts.
@@ -38,7 +39,8 @@ class Option:
     help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the values it may have.
     least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
     parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
-    check: `module:function` that reads such a value. commas: names may hold commas, so the function divides them.
+    check: `module:function` that reads such a value. commas: names may hold commas, so the function divides
+    them.
     by_criterion: CRITERION=VALUE, or a value of all criteria. rare: shown by `--help-all` only.
     """
 
@@ -73,6 +75,19 @@ def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any
         option = next((part for part in metadata if isinstance(part, Option)), None)
         if option is not None:
             options[name] = kind, option, parameter.default
+    return options
+
+
+def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
+    """The same for `**reading: Unpack[Reading]`, the options that functions share; none for a function without."""
+    options: dict[str, tuple[Any, Option, Any]] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            continue
+        [shared] = get_args(eval(parameter.annotation, inspect.getmodule(function).__dict__))  # noqa: S307  as above
+        for name, annotation in get_type_hints(shared, include_extras=True).items():
+            kind, option = get_args(annotation)
+            options[name] = kind, option, "" if kind is str else () if kind == Names else None
     return options
 
 
@@ -116,11 +131,28 @@ def by_criterion(value: Any) -> dict[str, Any]:
 
 
 def documented(function: Function) -> Function:
-    """The function with its options listed at the end of its docstring."""
+    """The function with its options listed at the end of its docstring. Shared ones are checked by name."""
     lines = [f"    {name}: {option.help}" for name, (_, option, _) in options_of(function).items() if option.help]
+    shared = shared_options_of(function)
+    if shared and function.__name__ == "read":
+        lines += [f"    {name}: {option.help}" for name, (_, option, _) in shared.items()]
+    elif shared:
+        lines.append(f"    {', '.join(shared)}: how a table is read, as of `metal.read`.")
     if lines:
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(lines)
-    return function
+    return _checking_names(function, shared) if shared else function
+
+
+def _checking_names(function: Function, shared: Iterable[str]) -> Function:
+    """The function; of a name that it does not have, it says the nearest of those that it has."""
+    known = [*inspect.signature(function).parameters, *shared]
+
+    @functools.wraps(function)
+    def checked(*positional: Any, **named: Any) -> Any:
+        check_known("option", named, known)
+        return function(*positional, **named)
+
+    return cast(Function, checked)
 
 
 def synchronous(function: Callable[Parameters, Coroutine[Any, Any, Value]], name: str) -> Callable[Parameters, Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import (
     BaseUrl,
@@ -28,6 +28,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
+from metal.api.reading import Reading
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def probe_plan(
     seed: Seed = 0,
     force: Force = False,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> ProbePlan:
     """Change outputs in ways whose effect is known, for judges (or people) to rate beside the originals.
 
@@ -86,7 +88,7 @@ def probe_plan(
     from metal.building.probe_plan import plan_probes
     from metal.building.probes import load_probes
 
-    inputs = load(data)
+    inputs = load(data, (), reading)
     planned = plan_probes(
         inputs.dataset,
         load_probes(names(probes)),
@@ -126,6 +128,7 @@ def probe_run(
     concurrency: Concurrency = None,
     seed: Seed = 0,
     callbacks: Callbacks | None = None,
+    **reading: Unpack[Reading],
 ) -> Judging:
     """Make a dataset of probes as `metal.probe_plan` does, and let judges rate it as `metal.judge` does.
 
@@ -142,13 +145,13 @@ def probe_run(
     from metal.api.judging import judge as ask
     from metal.data.dataset import load_dataset
 
-    inputs = load(data)
+    inputs = load(data, (), reading)
     place = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
     asked: dict[str, Any] = {"probes": probes, "criteria": criteria, "languages": languages, "aspects": aspects}
     asked |= {"per_language": per_language, "seed": seed}
     with tempfile.TemporaryDirectory() as temporary:
         advance = callbacks.progress if callbacks else None
-        plan = probe_plan(data, **asked, out=Path(temporary) / place.name, progress=advance)
+        plan = probe_plan(inputs.dataset, **asked, out=Path(temporary) / place.name, progress=advance)
     if place.exists():
         if load_dataset(place).outputs != plan.dataset.outputs:
             raise UsageError(f"{place} holds other probes than these; give another `folder`, or take it away")
@@ -175,6 +178,7 @@ def probe_report(
     ] = "",
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> ProbeReport:
     """Say which changes a judge is blind to, in which language: nobody has to speak it.
 
@@ -196,7 +200,7 @@ def probe_report(
     from metal.fairness.probes import probe_tables
 
     settings = settings_of(AuditSettings, locals())
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset = inputs.dataset
     made = probe_tables(dataset, settings, progress=progress or no_progress)
     asked = {"reference": reference, "seed": seed}

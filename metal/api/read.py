@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Unpack
 
 from metal.api.options import (
-    ByCriterion,
-    Names,
     Option,
     Pairs,
     Progress,
@@ -21,6 +19,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
+from metal.api.reading import BY_CRITERION, Reading, TableOptions, given, no_answers, plain
 from metal.data.missing import no_such
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
@@ -58,86 +57,15 @@ def read(
         Option("Texts that sources lack, by source id: xlsum, or a table of ids and texts.", metavar="FILE", rare=True),
     ] = None,
     name: Annotated[str, Option("Name of the dataset. [default: the format's own]", rare=True)] = "",
-    columns: Annotated[
-        Pairs | None,
-        Option(
-            "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
-            "score, reply, reason, comment, confidence, content, text, source_text, reference; of pairs winner, first, "
-            "second, first_text, second_text, shown. Ids in several columns: A+B.",
-            metavar="ROLE=COLUMN",
-            aliases=("--column",),
-        ),
-    ] = None,
-    only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.", rare=True)] = (),
-    wide: Annotated[
-        Names, Option("Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}.")
-    ] = (),
-    language: Annotated[
-        str,
-        Option("Language of all rows, by code or name (basse: which; billboard: where the board's name says none)."),
-    ] = "",
-    criterion: Annotated[str, Option("Criterion of all rows.", rare=True)] = "",
-    kinds: Annotated[
-        Pairs | None,
-        Option("human, llm, metric or baseline; * allowed.", metavar="RATER=KIND", aliases=("--kind",)),
-    ] = None,
-    groups: Annotated[
-        Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",), rare=True)
-    ] = None,
-    missing: Annotated[
-        ByCriterion,
-        Option(
-            "What stands for no answer, besides NA, n/a, -, ? and the like.",
-            metavar="[CRITERION=]-1,-999",
-            by_criterion=True,
-        ),
-    ] = None,
-    directions: Annotated[
-        ByCriterion,
-        Option(
-            "Which scores are better, higher or lower.",
-            metavar="[CRITERION=]DIRECTION",
-            aliases=("--direction",),
-            by_criterion=True,
-        ),
-    ] = None,
-    levels: Annotated[
-        ByCriterion,
-        Option("The scale: WORST<BEST (Bad<Good), or 0=Bad,1=Good.", metavar="[CRITERION=]LEVELS", by_criterion=True),
-    ] = None,
-    measures: Annotated[
-        ByCriterion,
-        Option(
-            "nominal, ordinal or interval.",
-            metavar="[CRITERION=]MEASURE",
-            aliases=("--measure",),
-            by_criterion=True,
-            rare=True,
-        ),
-    ] = None,
-    ranges: Annotated[
-        ByCriterion,
-        Option("The ends of continuous scores: 0-100.", metavar="[CRITERION=]RANGE", by_criterion=True, rare=True),
-    ] = None,
-    shifts: Annotated[
-        ByCriterion,
-        Option(
-            "Number added to scores: -1.",
-            metavar="[CRITERION=]NUMBER",
-            aliases=("--shift",),
-            by_criterion=True,
-            rare=True,
-        ),
-    ] = None,
     prompt_folders: Annotated[
         Sequence[StrPath],
         Option("Folder whose criteria/NAME.toml say scales, directions and questions.", metavar="DIR", rare=True),
     ] = (),
-    sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME", rare=True)] = "",
     subset: Annotated[str, Option("hf: configuration of the dataset.", rare=True)] = "",
     split: Annotated[str, Option("hf: split to read.", rare=True)] = "",
     revision: Annotated[str, Option("hf: revision of the dataset.", rare=True)] = "",
     progress: Progress | None = None,
+    **reading: Unpack[TableOptions],
 ) -> Dataset:
     """Read ratings from PATH, a table or somebody's release, into a dataset folder.
 
@@ -159,42 +87,20 @@ def read(
     from metal.data.dataset import Dataset, load_dataset
     from metal.data.formats import recognize
 
+    own = {"name": name, "prompt_folders": tuple(map(Path, prompt_folders))}
+    own |= {"subset": subset, "split": split, "revision": revision}
+    options = _for_the_reader({**own, **reading})
     if isinstance(data, Dataset):
+        _check_table(data, options)
         return data
-    given = {
-        "name": name,
-        "columns": dict(columns or {}),
-        "only": names(only),
-        "wide": names(wide),
-        "language": language,
-        "criterion": criterion,
-        "kinds": dict(kinds or {}),
-        "groups": dict(groups or {}),
-        "missing": {
-            criterion: names(str(codes) if isinstance(codes, int | float) else codes)
-            for criterion, codes in by_criterion(missing).items()
-        },
-        "directions": by_criterion(directions),
-        "levels": by_criterion(levels),
-        "measures": by_criterion(measures),
-        "ranges": by_criterion(ranges),
-        "shifts": by_criterion(shifts),
-        "prompt_folders": tuple(map(Path, prompt_folders)),
-        "sheet": sheet,
-        "subset": subset,
-        "split": split,
-        "revision": revision,
-    }
     if prompt_folders:
         from metal.running.prompting import prompt_folders as checked
 
         checked(map(str, prompt_folders), None)
-    options: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, (), "", {})}
     if (map_sources or map_generators) and into is None:
         raise UsageError("`map_sources` and `map_generators` rename ids for `into`")
     if isinstance(data, str | os.PathLike) and not format and (Path(data) / "dataset.toml").is_file():
-        if options or into is not None:
-            raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
+        _check_table(data, options if into is None else {**options, "into": into})
         return _with_texts(load_dataset(Path(data)), texts)
     base = None if into is None else load_dataset(Path(into))
     draft = draft_of(data, format, options, base, progress or no_progress)
@@ -212,11 +118,35 @@ def read(
             counted_from=draft.counted_from,
         )
         report += tuple(map(note, merged.lines()))
-    origin = None  # of what takes an option to be read, which no command reads by its path alone
-    if isinstance(data, str | os.PathLike) and not options and base is None and not texts:
-        itself = not format or (Path(data).exists() and format == (recognize(Path(data)) or "table"))
-        origin = Path(data) if itself else None
-    return replace(_with_texts(replace(dataset, report=report), texts), origin=origin)
+    origin = None  # of what takes an option to be read that verbs do not have
+    if isinstance(data, str | os.PathLike) and not any(own.values()) and base is None and not texts:
+        origin = Path(data)
+        recognized = Path(data).exists() and format in ("", recognize(Path(data)) or "table")
+        options |= {} if recognized else {"format": format}
+    again = plain(options) if origin else {}
+    return replace(_with_texts(replace(dataset, report=report), texts), origin=origin, reading=again)
+
+
+def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, as readers of formats take them."""
+    options: dict[str, Any] = {**given(reading)}
+    for name, value in options.items():
+        if name in ("only", "wide"):
+            options[name] = names(value)
+        elif name == "missing":
+            options[name] = no_answers(value)
+        elif name in BY_CRITERION:
+            options[name] = by_criterion(value)
+        elif isinstance(value, Mapping):
+            options[name] = dict(value)
+    return given(options)  # type: ignore[return-value]
+
+
+def _check_table(data: StrPath | Dataset, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of reading a table where the data are a dataset, which is read as it is."""
+    if options:
+        what = f"{data} is a dataset folder" if isinstance(data, str | os.PathLike) else "the data are a dataset"
+        raise UsageError(f"`{next(iter(options))}` is for tables and releases, and {what}, read as it is; leave it out")
 
 
 def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:
@@ -302,7 +232,7 @@ class Inputs:
     """A dataset with the ratings of runs added.
 
     folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added. digest: of data in
-    memory before that. origin: the file or release that they were read from.
+    memory before that. origin: the file or release that they were read from, reading: with which options.
     """
 
     dataset: Dataset
@@ -310,6 +240,7 @@ class Inputs:
     runs: tuple[Path, ...] = ()
     digest: str = ""
     origin: Path | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -334,7 +265,8 @@ class Inputs:
         """run.toml of a run over these data. dataset: what is left of them."""
         from metal.runs.parts import manifest
 
-        return manifest(command, dataset, [self.path, *self.runs], settings, raters, signature, self.digest)
+        paths = [self.path, *self.runs]
+        return manifest(command, dataset, paths, settings, raters, signature, self.digest, self.reading)
 
     def result(
         self,
@@ -357,28 +289,34 @@ class Inputs:
         return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
 
 
-def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
+def load(data: Data, ratings: Sequence[Ratings] = (), reading: Reading | None = None) -> Inputs:
     """The data as a dataset with the ratings of the runs added; of a dataset folder with a board, what stands on it.
 
-    Raises what `metal.read` raises, and DataError when two raters of one name are not the same.
+    reading: how a table is read. Raises what `metal.read` raises, and DataError when two raters of one name are not
+    the same.
     """
     from metal.data.dataset import Dataset
 
-    dataset = as_dataset(data)
+    dataset = as_dataset(data, reading)
     folder = dataset.folder or NOWHERE
     if not isinstance(data, Dataset) and (folder / "board").is_dir():
         from metal.boards.store import with_submissions
 
         dataset = with_submissions(dataset, folder)
     runs = tuple(folder_of(run) for run in ratings)
-    return Inputs(with_runs(dataset, runs), folder, runs, "" if dataset.folder else dataset.digest, dataset.origin)
+    digest = "" if dataset.folder else dataset.digest
+    return Inputs(with_runs(dataset, runs), folder, runs, digest, dataset.origin, dataset.reading)
 
 
-def as_dataset(data: Data) -> Dataset:
+def as_dataset(data: Data, reading: Reading | None = None) -> Dataset:
     """The data as a dataset: itself, a dataset folder, or what `metal.read` makes of a file or DataFrame."""
-    from metal.data.dataset import Dataset
+    return read(data, **(reading or {}))
 
-    return data if isinstance(data, Dataset) else read(data)
+
+def reading_of(run: Path) -> Reading:
+    """The options with which the table was read that the run was made from."""
+    about: Mapping[str, Any] = next(iter(read_run_toml(run)["datasets"]), {})
+    return given(about.get("reading", {}))
 
 
 def folder_of(run: Ratings) -> Path:

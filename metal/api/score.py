@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import Names, Option, StrPath, documented
 from metal.api.read import NOWHERE, as_dataset, load
+from metal.api.reading import Reading
 from metal.errors import MetalError, UsageError
 from metal.raters.metrics import Item, extra_of, find_metric, is_built_in, known_metrics, scored
 
@@ -42,6 +43,7 @@ def score(
     into: Annotated[bool, Option("Write the scores into `data` itself.")] = False,
     force: Annotated[bool, Option("Replace the run folder; with `into`, the earlier scores of these metrics.")] = False,
     progress: Callable[[str, int, int], None] | None = None,
+    **reading: Unpack[Reading],
 ) -> Scoring:
     """Let automatic metrics score every output of `data` that has a text; each metric is a rater.
 
@@ -76,7 +78,9 @@ def score(
         raise UsageError("`direction` and `signature` go with `from_file`; a metric says its own")
     if into and out:
         raise UsageError("give `out` for a run folder or `into` for the dataset itself")
-    inputs = load(as_dataset(data) if into else data)  # a dataset is written without what was submitted to it
+    if into:  # a dataset is written without what was submitted to it
+        data, reading = as_dataset(data, reading), {}
+    inputs = load(data, (), reading)
     if into and inputs.folder == NOWHERE:
         raise UsageError("`into` writes into a dataset folder; these data have none")
     run = Path(out) if out else Path("runs") / f"{inputs.name}-scores"

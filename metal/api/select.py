@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import (
     Judges,
@@ -19,6 +19,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
+from metal.api.reading import Reading
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def select(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
+    **reading: Unpack[Reading],
 ) -> Selection:
     """Say which answers of a judge need no people: those above a threshold of confidence, with a guarantee.
 
@@ -85,7 +87,7 @@ def select(
     from metal.stats.bootstrap import SourceBootstrap
 
     settings = settings_of(AuditSettings, locals())
-    inputs = load(data, ratings)
+    inputs = load(data, ratings, reading)
     dataset, made_of_others = originals(one_item_per_pair(inputs.dataset))
     for option, value in (("alpha", alpha), ("delta", delta)):
         if not 0 < value < 1:

@@ -93,12 +93,13 @@ sample.add_command(labels)
     metal.read,
     click.Argument(["words"], metavar="[FORMAT] PATH", nargs=-1, type=PATH),
     click.Option(["--list", "list_formats"], is_flag=True, help="List the formats and exit."),
-    click.Option(["--out"], type=PATH, help="Dataset folder to write."),
+    click.Option(["--out"], type=PATH, help="Dataset folder to write. [default: datasets/NAME-OF-THE-FILE]"),
     FORCE,
     click.Option(
         ["-i", "--ask"], is_flag=True, help="Ask what can only be guessed, and print the command that says it."
     ),
     name="import",
+    apart=False,
     examples="""
         metal import ratings.csv --out datasets/mine
         metal import ratings.csv -i
@@ -138,34 +139,43 @@ def import_(
     *format_name, path = words
     if not format_name and not path.exists() and str(path) in metal.formats():
         raise UsageError(f"give FORMAT and PATH: {path} is a format")
-    if (out is None) == (into is None) and not (ask and into is None):
-        raise UsageError("give --out for a new dataset or --into for an existing one")
-    if out is not None:
-        check_new(out, force=force)
+    folder = _folder_for(out, into, path, options["name"], force=force, ask=ask)
     format = "".join(map(str, format_name))
     made_explicit: list[str] = []
     if ask:
-        from metal.cli.import_asked import ask_about, prompt
+        from metal.cli.import_asked import ask_about
 
-        made_explicit = ask_about(path, format, options, _parsed, _show_reading)
-        options = _parsed(made_explicit)
-        if not (out or into):
-            out = prompt("Folder to write", default=Path("datasets") / (options["name"] or path.stem), type=PATH)
-            check_new(out, force=force)
+        proposed = None if out or into else folder
+        made_explicit, chosen = ask_about(path, format, options, import_options, show_reading, proposed)
+        options, folder = import_options(made_explicit), chosen or folder
     with console.progress("reading") as advance:
         dataset = metal.read(path, format, into=into, **options, progress=advance)
-    folder = out or into
-    assert folder is not None
     with console.progress("writing"):
         dataset.save(folder, force=force, update=into is not None)
     _report(dataset, folder, shown=ask and not into)
     if ask:
-        place = ["--out", str(out)] if out else ["--into", str(folder.absolute())]
+        place = ["--into", str(folder.absolute())] if into else ["--out", str(folder)]
         command = shlex.join(["metal", "import", *made_explicit, *place])
         console.say(f"The same without questions: {command}", wrap=False)
 
 
-def _parsed(words: Sequence[str]) -> dict[str, Any]:
+def _folder_for(out: Path | None, into: Path | None, path: Path, name: str, *, force: bool, ask: bool) -> Path:
+    """The folder to write; datasets/NAME where none is named, and that is asked or new."""
+    if out and into:
+        raise UsageError("give --out for a new dataset or --into for an existing one")
+    if out:
+        check_new(out, force=force)
+    if out or into:
+        return out or into or path
+    if force:
+        raise UsageError("`force=True` replaces the folder given with `out`; name that too")
+    folder = Path("datasets") / run_folder(None, Path(name or path)).name
+    if folder.exists() and not ask:
+        raise UsageError(f'{folder} exists; name another folder with `out`, or join it: `into="{folder}"`')
+    return folder
+
+
+def import_options(words: Sequence[str]) -> dict[str, Any]:
     """Words after `metal import` as options of `metal.read`."""
     parameters = import_.make_context("import", list(words)).params
     return {name: value for name, value in parameters.items() if name not in _IMPORT_ONLY}
@@ -181,12 +191,12 @@ def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
     kinds = {rater.kind for rater in dataset.raters.values()}
     console.say(f"{dataset.identity} in {folder}", bold=True)
     if not shown:
-        _show_reading(dataset, more=f"metal check {folder}")
+        show_reading(dataset, more=f"metal check {folder}")
     bare = [] if "llm" in kinds else unexplained(dataset.criteria.values(), folder)
     console.say(f"Next: {next_command(folder, kinds, bare)}", wrap=False)
 
 
-def _show_reading(dataset: Dataset, more: str = "") -> None:
+def show_reading(dataset: Dataset, more: str = "") -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.check import lint
     from metal.show.dataset.contents import raters, sizes
@@ -209,10 +219,10 @@ def _show_reading(dataset: Dataset, more: str = "") -> None:
     AS_JSON,
     examples="metal check datasets/pariksha --labels",
 )
-def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as_json: bool) -> None:
+def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as_json: bool, **options: Any) -> None:
     from metal.show.dataset.checked import checked
 
-    given = read_and_say(data)
+    given, _ = read_and_say(data, options)
     with console.progress("checking"):
         result = metal.check(given, *ratings)
     dataset = result.dataset
@@ -243,7 +253,7 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
 
     out = run_folder(out, data, "-description")
     check_new(out, force=force)
-    given = read_and_say(data)
+    given, options = read_and_say(data, options)
     with console.progress("counting"):
         result = metal.describe(given, **options)
         result.save(out, force=force)
@@ -266,7 +276,7 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
 def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any) -> None:
     from metal.show.dataset.compared import compared
 
-    given = read_and_say(data)
+    given, options = read_and_say(data, options)
     with console.progress("comparing", "raters") as advance:
         comparison = metal.compare(given, *ratings, **options, progress=advance)
     table = comparison.table
@@ -282,7 +292,7 @@ def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool,
     examples="metal export datasets/pariksha --to parquet --out pariksha.parquet",
 )
 def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
-    given = read_and_say(data)
+    given, options = read_and_say(data, options)
     with console.progress("writing") as advance:
         table = metal.export(given, *ratings, **options, progress=advance)
     warn_at_once(table.attrs["warnings"])

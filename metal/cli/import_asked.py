@@ -1,11 +1,11 @@
-"""`metal import -i`: what was only guessed of a table is asked; all that was read, as options."""
+"""`-i` of `metal import` and of verbs that take a table: what was only guessed is asked, and said as options."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
-from metal.errors import MetalError, NoColumn, UnknownOrder, UsageError
+from metal.cli.dialogue import BACK, QUIT, Back, Dialogue, Nobody, one_of
+from metal.errors import MetalError, NoColumn, UnknownOrder
+from metal.show.commands import typed_options
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -24,70 +26,144 @@ if TYPE_CHECKING:
 AFTER_READING = ("map_sources", "map_generators", "texts")  # options that the reader of a table does not take
 Parse = Callable[[Sequence[str]], dict[str, Any]]
 Words = list[str]
+MOST_ANSWERS = 10  # different words of a scale
 
 
 def ask_about(
-    path: Path, format: str, given: Mapping[str, Any], parse: Parse, show: Callable[[Dataset], None]
-) -> Words:
-    """The words of the command line that read the table as the answers want it, with all options made explicit.
+    path: Path,
+    format: str,
+    given: Mapping[str, Any],
+    parse: Parse,
+    show: Callable[[Dataset], None],
+    folder: Path | None = None,
+) -> tuple[Words, Path | None]:
+    """The words of the command line that read the table as the answers want it, with all options made explicit; and
+    the folder to write, where one is proposed.
 
     given: options of `metal.read`. parse: words -> such options. show: what was read, before and after the answers.
+    An answer with which the table cannot be read is asked for again.
     """
+    dialogue = Dialogue()
+    while True:
+        dialogue.again()
+        try:
+            words = _asked(dialogue, path, format, given, parse, show)
+            return words, folder and dialogue.ask("Folder to write", default=str(folder), value_proc=_new_folder)
+        except Back:
+            dialogue.back()
+        except Nobody:
+            raise
+        except MetalError as error:
+            if not dialogue.answers:
+                raise
+            dialogue.refuse(error)
+
+
+def _asked(
+    dialogue: Dialogue,
+    path: Path,
+    format: str,
+    given: Mapping[str, Any],
+    parse: Parse,
+    show: Callable[[Dataset], None],
+) -> Words:
     options = {name: value for name, value in given.items() if value not in (None, (), "", {})}
     later = {name: options.pop(name) for name in AFTER_READING if name in options}
-    draft, dataset = _read(path, format, options)
-    show(dataset)
-    answers = dict(_answers(draft, dataset, options))
+    draft, dataset = _read(dialogue, path, format, options)
+    if dialogue.is_new:
+        show(dataset)
+    answers = dict(_answers(dialogue, draft, dataset, options))
     if answers:
         _add(options, answers)
-        draft, dataset = _read(path, format, options)
-        show(dataset)
+        draft, dataset = _read(dialogue, path, format, options)
+        if dialogue.is_new:
+            show(dataset)
     explicit = _explicit(draft, dataset, options)
     first = [*filter(None, [format]), str(path.absolute())]
     for left_out in ((), ("levels", "measures")):
         kept = {name: value for name, value in explicit.items() if name not in left_out}
         kept |= {name: options[name] for name in left_out if name in options}
-        words = [*first, *_typed(kept)]
+        words = [*first, *typed_options(kept)]
         try:
             if metal.read(path, format, **parse(words)).digest == dataset.digest:
-                return [*words, *_typed(later)]
+                return [*words, *typed_options(later)]
         except (MetalError, click.ClickException):  # a name that the command line cannot carry
             continue
-    return [*first, *_typed(options), *_typed(later)]
+    return [*first, *typed_options(options), *typed_options(later)]
 
 
-NOBODY = "`ask=True` asks in a terminal, and nothing was typed; leave it out, or give options"
+def _new_folder(text: str) -> Path:
+    if text.strip() in (*BACK, *QUIT) or Path(text).exists():
+        raise click.UsageError(f"{text} exists; name another")
+    return Path(text)
 
 
-def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
-    """What somebody types. Raises UsageError where nobody does, with what to do instead."""
-    try:
-        return click.prompt(console.clean(question), **settings)
-    except click.Abort:
-        if sys.stdin.isatty():
-            raise
-        raise UsageError(instead) from None
+# ---------------------------------------------------------------- reading
 
 
-def _read(path: Path, format: str, options: dict[str, Any]) -> tuple[Draft, Dataset]:
+def _read(dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]) -> tuple[Draft, Dataset]:
     """The table as read with the options, with the columns and orders of words that had to be asked for."""
     from metal.api.read import draft_of
 
+    asked = set()
     while True:
         try:
             draft = draft_of(path, format, options)
             return draft, draft.assemble(path)
         except NoColumn as missing:
-            if not missing.columns:
+            if not missing.columns or missing.role in asked:
                 raise
-            console.say(f"{missing.where}: {missing.problem}")
-            column = prompt(f"Column of the {missing.role}", type=click.Choice(missing.columns))
-            _add(options, {"columns": {missing.role: column}})
+            asked.add(missing.role)
+            if dialogue.is_new:
+                console.say(f"{missing.where}: {missing.problem}")
+            _add(options, _column(dialogue, path, missing, options))
         except UnknownOrder as unknown:
-            console.say(f"{unknown.where}: {unknown.problem}")
+            if unknown.criterion in asked:
+                raise
+            asked.add(unknown.criterion)
+            if dialogue.is_new:
+                console.say(f"{unknown.where}: {unknown.problem}")
             question = f"{unknown.criterion}: worst to best as A<B<C, or nominal"
-            order = prompt(question, value_proc=lambda text, words=unknown.words: _order(text, words))
+            order = dialogue.ask(question, value_proc=partial(_order, words=unknown.words))
             _add(options, {"measures" if order == "nominal" else "levels": {escape(unknown.criterion): order}})
+
+
+def _column(dialogue: Dialogue, path: Path, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The column of a role; of the rater, also several, each of which is a rater."""
+    columns = ", ".join(missing.columns)
+    if missing.role != "rater" or len(missing.columns) < 2 or "wide" in options:
+        left = dialogue.left(missing.columns)
+        column = dialogue.ask(f"Column of the {missing.role} ({', '.join(left)})", value_proc=one_of(left))
+        return {"columns": {missing.role: column}}
+    answers = columns_of_answers(path, options.get("sheet", ""), missing.columns)
+
+    def read(text: str) -> tuple[str, ...]:
+        if text.strip() in missing.columns:
+            return (text.strip(),)
+        named = answers if text.strip() == "each" else tuple(name.strip() for name in text.split(","))
+        if not named or not set(named) <= set(missing.columns):
+            raise click.UsageError(f"write one of {columns}; or several with commas, each of which is a rater")
+        return named
+
+    each = f"each: each of {', '.join(answers)} is a rater" if answers else "several with commas: each is a rater"
+    question = f"Column of the rater ({columns}), or {each}"
+    named = dialogue.ask(question, default="each" if answers else None, value_proc=read)
+    return {"wide": named} if len(named) > 1 else {"columns": {"rater": named[0]}}
+
+
+def columns_of_answers(path: Path, sheet: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """Those of the columns, two or more, whose cells look like answers: numbers, or few words that repeat."""
+    from metal.data.tables.cells import as_numbers
+    from metal.data.tables.files import read_frame
+
+    frame = read_frame(path, sheet)
+    answers = []
+    for name in columns:
+        cells = frame[name].dropna()
+        few = 1 < cells.nunique() <= min(MOST_ANSWERS, len(cells) / 2)
+        if few or (len(cells) and as_numbers(cells).notna().all()):
+            answers.append(name)
+    return tuple(answers) if len(answers) > 1 else ()
 
 
 def _order(text: str, words: Sequence[str]) -> str:
@@ -108,26 +184,28 @@ def _add(options: dict[str, Any], answers: Mapping[str, Any]) -> None:
 # ---------------------------------------------------------------- questions
 
 
-def _answers(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _answers(
+    dialogue: Dialogue, draft: Draft, dataset: Dataset, options: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     """Option -> the answer, where that is not what was guessed."""
     if draft.columns is None:  # somebody's release, which says all of it
         return
     roles, unread = draft.columns.roles, draft.columns.unread
     if "language" not in roles and "language" not in options:
         guess = dataset.languages[0]
-        language = prompt("Language of all rows, by code or name", default=guess, value_proc=_language)
+        language = dialogue.ask("Language of all rows, by code or name", default=guess, value_proc=_language)
         if language != guess:
             yield "language", language
     if unread and all(output.source == output.output for output in dataset.outputs.values()):
-        question = "Column of the source (what outputs answer), none if each has its own"
-        source = prompt(question, default="none", type=click.Choice(["none", *unread]))
+        question = f"Column of the source, what outputs answer ({', '.join(unread)}); none if each has its own"
+        source = dialogue.ask(question, default="none", value_proc=one_of(["none", *unread]))
         if source != "none":
             yield "columns", {"source": source}
-    yield from _directions(dataset, options.get("directions", {}))
+    yield from _directions(dialogue, dataset, options.get("directions", {}))
     if "kind" not in roles:
-        yield from _kinds(dataset, options.get("kinds", {}))
+        yield from _kinds(dialogue, dataset, options.get("kinds", {}))
     if "shifts" not in options:
-        yield from _missing(dataset, options)
+        yield from _missing(dialogue, dataset, options)
 
 
 def _language(text: str) -> str:
@@ -143,7 +221,7 @@ def _told(name: str, patterns: Mapping[str, Any]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _directions(dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _directions(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     from metal.data.records import DIRECTIONS
     from metal.data.tables.scales import GUESSED, why_direction
 
@@ -151,15 +229,15 @@ def _directions(dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[st
     for name, criterion in dataset.criteria.items():
         guessed = why_direction(criterion, given=_told(name, given)) in GUESSED
         if guessed and (criterion.scale.measure != "nominal" or len(criterion.scale.levels) == 2):
-            question = f"{name} ({criterion.scale.describe()}): which is better"
-            answer = prompt(question, default=criterion.direction, type=click.Choice(DIRECTIONS))
+            question = f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
+            answer = dialogue.ask(question, default=criterion.direction, value_proc=one_of(DIRECTIONS))
             if answer != criterion.direction:
                 turned[escape(name)] = answer
     if turned:
         yield "directions", turned
 
 
-def _kinds(dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _kinds(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     from metal.data.records import KINDS
     from metal.data.text import first_few, plural
 
@@ -182,13 +260,13 @@ def _kinds(dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, An
 
         if names:
             question = f"{plural(len(names), 'rater')} ({first_few(names, 12)}): the kind of all, or RATER=KIND,..."
-            answer = prompt(question, default=kind, value_proc=kinds_of)
+            answer = dialogue.ask(question, default=kind, value_proc=kinds_of)
             changed |= {escape(name): meant for name, meant in answer.items() if meant != kind}
     if changed:
         yield "kinds", changed
 
 
-def _missing(dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _missing(dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Scores that may stand for no answer: those far from the others, and 0 where scales mostly begin with 1."""
     from metal.auditing.check import far_scores, score_counts
     from metal.data.tables.cells import zero_may_be_no_answer
@@ -211,7 +289,7 @@ def _missing(dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str
             return chosen
 
         question = f"{line}. No answer: all, none, or which of {','.join(sorted(values))}"
-        if chosen := prompt(question, default="none", value_proc=which):
+        if chosen := dialogue.ask(question, default="none", value_proc=which):
             missing[escape(name)] = (*options.get("missing", {}).get(escape(name), ()), *sorted(chosen))
     if missing:
         yield "missing", missing
@@ -256,19 +334,3 @@ def _levels(scale: Scale) -> str:
     if scale.values == tuple(range(len(labels))):
         return "<".join(labels)
     return ",".join(f"{number}={label}" for number, label in zip(numbers, labels, strict=True))
-
-
-def _typed(options: Mapping[str, Any]) -> Words:
-    """Options as words of a command line; paths as they are from anywhere."""
-    words = []
-    for name, value in options.items():
-        flag = f"--{name.replace('_', '-')}"
-        if isinstance(value, Mapping):
-            typed = {key: ",".join(item) if isinstance(item, tuple) else item for key, item in value.items()}
-            words += [word for key, item in typed.items() for word in (flag, f"{key}={item}")]
-        elif isinstance(value, tuple):
-            words += [flag, ",".join(value)] if value else []
-        else:
-            here = isinstance(value, Path) and value.exists()
-            words += [flag, str(value.absolute() if here else value)]
-    return words

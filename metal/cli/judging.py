@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
+from metal.api.read import reading_of
 from metal.cli.printing import show_parts
 from metal.cli.verb import VERBOSE, Verb, verb
 from metal.data.text import duration
 from metal.errors import NothingToDo
+from metal.show.commands import typed_options
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -170,7 +172,8 @@ def _finish_judging(run: Judging) -> None:
         console.say(f"The run is complete, nothing was asked. To add a judge: {add}", wrap=False)
     asking_text.show_judges(run.outcome.statistics, job.plan)
     asking_text.show_ratings(job.ratings, job.unanswered, run.folder, run.outcome.seconds)
-    finish(run, shlex.join(["metal", "monitor" if job.questions else "audit", str(job.folder), str(run.folder)]))
+    following = ["metal", "monitor" if job.questions else "audit", str(job.folder), str(run.folder)]
+    finish(run, shlex.join([*following, *typed_options(reading_of(run.folder))]))
 
 
 @verb(

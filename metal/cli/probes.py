@@ -29,7 +29,7 @@ probe = CommandGroup("probe", short_help="Say what judges are blind to, without 
 def plan(data: Path, **options: Any) -> None:
     from metal.show.dataset.planned import changes
 
-    given = read_and_say(data)
+    given, options = read_and_say(data, options)
     with console.progress("planning", "outputs") as advance:
         planned = metal.probe_plan(given, **options, progress=advance)
     show_parts(changes(planned.dataset, planned.made, planned.calls))
@@ -55,7 +55,7 @@ def run(data: Path, ask: bool | None, **options: Any) -> None:
     gc.disable()  # as `metal judge` does: enabled again when the run begins
     from metal.show.terminal import asking_text
 
-    given = read_and_say(data)
+    given, options = read_and_say(data, options)
     with callbacks(ask) as asked:
         judged = metal.probe_run(given, **options, callbacks=asked)
     if judged.outcome.dry_run:

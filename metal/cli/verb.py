@@ -7,6 +7,7 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from operator import attrgetter
@@ -15,12 +16,14 @@ from typing import Any, Union, get_args, get_origin
 
 import click
 
-from metal.api.options import Names, Option, by_criterion, options_of
+from metal.api.options import Names, Option, by_criterion, options_of, shared_options_of
 from metal.cli.flags import in_flags
 from metal.show.terminal import console
 
 PATH = click.Path(path_type=Path)
 DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
+READING = "How a table is read"
+READ_WITH = ("--columns, --wide, --levels", "How a table is read: see --help-all.")  # some of these, in a line
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables.")
 HEIGHT = 40  # lines of a verb's help at 80 columns
 MOST_EXAMPLES = 3
@@ -32,14 +35,24 @@ def out(default: str) -> click.Option:
 
 
 class Flag(click.Option):
-    """An option; older spellings (aliases) work and are not shown. rare: whether only `--help-all` shows it."""
+    """An option; older spellings (aliases) work and are not shown.
+
+    rare: whether only `--help-all` shows it. shared: whether it says how a table is read, in a group of its own there.
+    """
 
     def __init__(
-        self, declared: Sequence[str], *, aliases: Sequence[str] = (), rare: bool = False, **settings: Any
+        self,
+        declared: Sequence[str],
+        *,
+        aliases: Sequence[str] = (),
+        rare: bool = False,
+        shared: bool = False,
+        **settings: Any,
     ) -> None:
         super().__init__(declared, **settings)
         self.aliases = frozenset(aliases)
         self.rare = rare
+        self.shared = shared
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         flags = self.opts
@@ -119,12 +132,15 @@ class Verb(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         root = ctx.find_root().command
-        groups: dict[str, list[tuple[str, str]]] = {"Options": [], "Rarely needed": []}
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], "Rarely needed": [], READING: []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record:
                 about = in_flags(record[1], self, root) if isinstance(root, click.Group) else record[1]
-                groups["Rarely needed" if getattr(parameter, "rare", False) else "Options"].append((record[0], about))
+                title = "Rarely needed" if getattr(parameter, "rare", False) else "Options"
+                groups[READING if getattr(parameter, "shared", False) else title].append((record[0], about))
+        if groups[READING] and _ALL not in ctx.meta:
+            groups["Options"].insert(-2, READ_WITH)
         for title in [name for name, records in groups.items() if records][: None if _ALL in ctx.meta else 1]:
             with formatter.section(title):
                 formatter.write_dl(groups[title])
@@ -148,19 +164,24 @@ def verb(
     examples: str = "",
     without: Sequence[str] = (),
     required: Sequence[str] = (),
+    apart: bool = True,
     cls: type[Verb] = Verb,
 ) -> Callable[[Callable[..., None]], Verb]:
     """A decorator: a function that prints what a public function returns becomes the command.
 
     parameters: options of the command line only; arguments too, where they are not the public function's own. more:
     what the help says besides the docstring. examples: command lines for the help. without: parameters of the public
-    function that are not options. required: those that have a default in Python only.
+    function that are not options. required: those that have a default in Python only. apart: whether the options that
+    say how a table is read are a group of their own in the help.
     """
     options = [
         option(parameter, kind, about, inspect.Parameter.empty if parameter in required else default)
         for parameter, (kind, about, default) in options_of(function).items()
         if parameter not in without
     ]
+    for parameter, (kind, about, default) in shared_options_of(function).items():
+        about = replace(about, aliases=()) if apart else about  # of a time when `metal import` alone had them
+        options.append(option(parameter, kind, about, default, shared=apart))
     given = any(isinstance(parameter, click.Argument) for parameter in parameters)
     arguments = [] if given else _arguments(function)
     first = [parameter for parameter in parameters if parameter not in _AT_THE_END]
@@ -236,7 +257,7 @@ def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
             nargs=-1 if parameter.kind is parameter.VAR_POSITIONAL else 1,
         )
         for name, parameter in inspect.signature(function).parameters.items()
-        if name not in options and parameter.kind is not parameter.KEYWORD_ONLY
+        if name not in options and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
     ]
 
 
@@ -270,8 +291,8 @@ def _help(function: Callable[..., Any]) -> str:
     return "\n\n".join(paragraphs)
 
 
-def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
-    """The click option of a parameter."""
+def option(name: str, kind: Any, about: Option, default: Any, *, shared: bool = False) -> click.Option:
+    """The click option of a parameter. shared: as in `Flag`."""
     flag = about.flag or f"--{name.replace('_', '-')}"
     declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
     settings: dict[str, Any] = {"help": about.help, "required": default is inspect.Parameter.empty}
@@ -289,7 +310,7 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
         settings |= {"multiple": True, "callback": None if about.commas else _split}
         settings.setdefault("metavar", "NAME[,NAME]")
     elif _is(plain, Mapping):
-        settings |= {"multiple": True, "callback": partial(_pairs, flag)}
+        settings |= {"multiple": True, "callback": partial(_pairs, flag, about.commas)}
     elif _is(plain, Sequence) and get_args(plain)[0] is int:
         settings |= {"multiple": True, "callback": _whole_numbers}
     elif _is(plain, Sequence):
@@ -303,7 +324,7 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
         settings |= {"is_flag": False, "flag_value": about.bare}
     if about.check:
         settings["callback"] = partial(_checked, about.check)
-    return Flag(declared, aliases=about.aliases, rare=about.rare, **settings)
+    return Flag(declared, aliases=about.aliases, rare=about.rare, shared=shared, **settings)
 
 
 class _Share(click.FloatRange):
@@ -359,12 +380,15 @@ def _whole_numbers(context: click.Context, option: click.Parameter, values: tupl
         raise click.BadParameter(f"{','.join(numbers)} are not whole numbers; write 1,3,5") from None
 
 
-def _pairs(flag: str, context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """NAME=VALUE, once or several times."""
+def _pairs(
+    flag: str, commas: bool, context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """NAME=VALUE, once or several times, also with commas between them. commas: values may hold commas."""
+    from metal.data.tables.typed import several_pairs
     from metal.errors import UsageError
 
     pairs = {}
-    for text in values:
+    for text in values if commas else [pair for value in values for pair in several_pairs(value)]:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
             raise UsageError(f"{flag} {text!r}: write NAME=VALUE")

@@ -60,7 +60,8 @@ class Dataset:
     """Sources, outputs, raters and the tidy ratings table, all checked against each other.
 
     extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read from, origin: the
-    file or release, if any. report: how it was read: what the reader changed, left out or found odd. None is saved.
+    file or release, if any; reading: the options it was read with, as texts. report: how it was read: what the reader
+    changed, left out or found odd. None of these is saved.
     """
 
     card: Card
@@ -72,6 +73,7 @@ class Dataset:
     extra: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = field(default=None, compare=False)
     origin: Path | None = field(default=None, compare=False)
+    reading: Mapping[str, Any] = field(default_factory=dict, compare=False)
     report: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:

@@ -14,6 +14,12 @@ _NUMBERS = (
     *("resamples", "permutations", "rounds", "seed", "sample", "repeat", "version"),
     *("margin", "keep", "width", "power", "people_floor", "alpha", "delta"),
 )
+_READING = {  # how a table was read
+    **{name: {} for name in ("columns", "kinds", "groups", "missing")},
+    **{name: {} for name in ("directions", "levels", "measures", "ranges", "shifts")},
+    **dict.fromkeys(("only", "wide"), _TEXTS),
+    **dict.fromkeys(("language", "criterion", "generator", "sheet", "format"), str),
+}
 _PARTS: dict[str, Any] = {
     "command": str,
     "metal": str,
@@ -21,7 +27,9 @@ _PARTS: dict[str, Any] = {
     "raters": _TEXTS,
     "libraries": {},
     "criteria": {},
-    "datasets": [{"path": str, "more": _TEXTS, "identity": str, "digest": str, "data": str, "name": str}],
+    "datasets": [
+        {"path": str, "more": _TEXTS, "identity": str, "digest": str, "data": str, "name": str, "reading": _READING}
+    ],
     "settings": {
         "dataset": str,
         "texts": str,

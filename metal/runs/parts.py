@@ -45,14 +45,18 @@ def manifest(
     raters: Iterable[str] = (),
     signature: str = "",
     data: str = "",
+    reading: Mapping[str, Any] | None = None,
 ) -> Manifest:
     """The manifest of a run. paths: the dataset's (at least this), then those of the run folders added to it.
 
-    data: the digest of a table before that, so that another table of its name is told from it.
+    data: the digest of a table before that, so that another table of its name is told from it. reading: the options
+    that it was read with, where the dataset does not say them.
     """
     first, *more = [str(path) for path in paths]
-    described = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
+    described: dict[str, Any] = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
+    of_this_table = dataset.reading if str(dataset.origin) == first else {}
     described |= {key: value for key, value in {"data": data, **vars(dataset.card)}.items() if value}
+    described |= {"reading": dict(options)} if (options := reading or of_this_table) else {}
     criteria = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
     versions = {}
     for name in LIBRARIES:

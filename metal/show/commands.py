@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metal.runs.run import Run
@@ -53,6 +53,21 @@ def next_command(data: Path, kinds: Collection[str], unexplained: Collection[str
     return f"metal judge {typed} --judge openai:gpt-4o{question}"
 
 
+def typed_options(options: Mapping[str, Any]) -> list[str]:
+    """Options as words of a command line, NAME=VALUE for each item of a dictionary; paths as they are from anywhere."""
+    words = []
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            typed = {key: ",".join(item) if isinstance(item, tuple | list) else item for key, item in value.items()}
+            words += [word for key, item in typed.items() for word in (named(name), f"{key}={item}")]
+        elif isinstance(value, tuple | list):
+            words += [named(name), ",".join(value)] if value else []
+        else:
+            here = isinstance(value, Path) and value.exists()
+            words += [named(name), str(value.absolute() if here else value)]
+    return words
+
+
 def named(parameter: str) -> str:
     """`--half-width`"""
     return f"--{parameter.replace('_', '-')}"
@@ -69,7 +84,7 @@ def _flag(unchanged: str, name: str, value: str | None, flags: Flags) -> str:
 
 def _command_line(unchanged: str, function: str, arguments: str, of_verb: Callable[[Sequence[str]], Flags]) -> str:
     """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was where that fails."""
-    words = {"read": ["import"]}.get(function, function.split("_"))
+    words = {"read": ["import"], "formats": ["import", "--list"]}.get(function, function.split("_"))
     flags = of_verb(words)
     try:
         call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body
@@ -77,7 +92,7 @@ def _command_line(unchanged: str, function: str, arguments: str, of_verb: Callab
         return unchanged
     if not isinstance(call, ast.Call):
         return unchanged
-    parts = [_text(argument) for argument in call.args]
+    parts = [_word(argument) for argument in call.args]
     for keyword in call.keywords:
         name = keyword.arg or ""
         parts += _typed(flags.get(name) or named(name), keyword.value)
@@ -92,8 +107,8 @@ def _typed(flag: str, value: ast.expr) -> list[str]:
         pairs = zip(value.keys, value.values, strict=True)
         return [part for key, item in pairs if key for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))]
     if isinstance(value, ast.List | ast.Tuple):
-        return [flag, ",".join(map(_text, value.elts))]
-    return [flag, _text(value)]
+        return [flag, ",".join(map(_word, value.elts))]
+    return [flag, _word(value)]
 
 
 def _text(node: ast.expr) -> str:
@@ -101,3 +116,8 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return "" if node.value is ... else str(node.value)
     return ast.unparse(node)
+
+
+def _word(node: ast.expr) -> str:
+    """The same as one word of a shell."""
+    return shlex.quote(_text(node)) if isinstance(node, ast.Constant) and node.value not in (..., "") else _text(node)

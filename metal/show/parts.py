@@ -16,6 +16,7 @@ from metal.data.text import UNDEFINED, capital, count, known, listed, name, plur
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, spoken
+from metal.show.commands import typed_options
 from metal.show.view import Cell, Paragraph, Remark, Rows, TableView
 
 MOST_COLUMNS = 40  # of a map
@@ -268,26 +269,37 @@ def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
         yield Paragraph(f"warning{more}: {warnings[0]}", cut=True)
 
 
-def data_of(run: Run) -> str:
-    """The run's data as commands name them: DATASET where they lie in memory only, or no path alone reads them so."""
+def path_of(run: Run) -> str:
+    """The path of the run's data; DATASET where they lie in memory only, or no command reads them so."""
     path = str(run.data.get("path", "DATASET"))
     return "DATASET" if "data" in run.data and path == run.data["name"] else path
 
 
+def data_of(run: Run) -> str:
+    """The run's data as commands name them: the path and, of a table, the options that it was read with."""
+    return shlex.join([path_of(run), *typed_options(run.data.get("reading", {}))])
+
+
 def go_on(run: Run, verb: str) -> str:
     """The command of a verb on the same data, with the same runs of judges and the same people."""
-    given = [data_of(run), *map(str, run.data.get("more", ()))]
+    given = [path_of(run), *map(str, run.data.get("more", ())), *typed_options(run.data.get("reading", {}))]
     given += ["--reference", str(run.settings["reference"])] if run.settings.get("reference") else []
     return f"metal {verb} {shlex.join(given)}"
 
 
 def to_hand_out(run: Run, more: str = "") -> str:
     """The command that hands outputs out to people; a table or release becomes a dataset first. more: options."""
-    path = data_of(run)
-    read = "data" in run.data and path != "DATASET"
-    folder = shlex.quote(f"datasets/{PurePath(path).name.partition('.')[0]}" if read else path)
-    first = f"metal import {shlex.quote(path)} --out {folder} && " if read else ""
+    first, folder = in_a_folder(run)
     return f"{first}metal annotate export {folder} --to html{more}"
+
+
+def in_a_folder(run: Run) -> tuple[str, str]:
+    """The command that makes a dataset folder of a table or release first, "" for one, and the folder."""
+    path = path_of(run)
+    if "data" not in run.data or path == "DATASET":
+        return "", shlex.quote(path)
+    folder = shlex.quote(f"datasets/{PurePath(path).name.partition('.')[0]}")
+    return f"metal import {data_of(run)} --out {folder} && ", folder
 
 
 def closing(run: Run) -> Iterator[Paragraph]:

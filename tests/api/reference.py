@@ -93,7 +93,8 @@ def _signature(function: Callable[..., Any]) -> str:
             parts.append("*")
         default = getattr(each.default, "__name__", repr(each.default))
         shown = "" if each.default is each.empty else f" = {default}"
-        parts.append(f"{'*' * (each.kind is each.VAR_POSITIONAL)}{name}: {kinds.get(name, each.annotation)}{shown}")
+        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        parts.append(f"{stars}{name}: {kinds.get(name, each.annotation)}{shown}")
     inside = "".join(f"    {part},\n" for part in parts)
     text = f"{function.__name__}(\n{inside}) -> {signature.return_annotation}"
     return re.sub(r"(collections\.abc|typing|pathlib(\._local)?|metal\.api\.\w+)\.", "", text)

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.api.options import options_of
+from metal.api.options import options_of, shared_options_of
 from metal.data.records import Estimate
 from tests import DEMO
 from tests.api import reference
@@ -65,10 +65,10 @@ def test_every_verb_is_a_function_with_the_same_options(words: tuple[str, ...]) 
     name = NAMES.get(words, "_".join(words).replace("-", "_"))
     assert name in metal.__all__
     function = getattr(metal, name)
-    parameters = set(inspect.signature(function).parameters)
+    parameters = set(inspect.signature(function).parameters) | set(shared_options_of(function))
     typed = {option.name for option in verbs()[words].params if isinstance(option, click.Option)}
     assert typed - parameters - OF_THE_COMMAND_LINE == set()
-    assert set(options_of(function)) - typed <= {"name", "to"}
+    assert (set(options_of(function)) | set(shared_options_of(function))) - typed <= {"name", "to"}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`metal import -i`: what was guessed is asked, and the printed command gives the same dataset anywhere."""
+"""`metal import`, with and without `-i`: what was guessed is asked; the printed command gives the same dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import metal as library
-from metal.cli.datasets import _parsed, _show_reading
+from metal.cli.datasets import import_options, show_reading
 from metal.cli.import_asked import ask_about
 from tests.cli.forks import Metal
 from tests.formats.test_shapes import SHAPES, random_ratings
@@ -88,7 +88,6 @@ def test_enter_takes_what_was_guessed_and_nobody_there_is_an_error(metal: Metal,
     assert metal.refused("import", "ratings.csv", "-i") == (
         "metal: --ask asks in a terminal, and nothing was typed; leave it out, or give options\n"
     )
-    assert "give --out for a new dataset" in metal.refused("import", "ratings.csv")
 
 
 def test_columns_that_nothing_names_are_asked_for(metal: Metal, tmp_path: Path) -> None:
@@ -108,25 +107,81 @@ def test_explicit_options_read_every_shape_alike(shape: str, tmp_path: Path, mon
     typed.write_text("\n" * 9)
     with typed.open() as answers:
         monkeypatch.setattr(sys, "stdin", answers)
-        words = ask_about(tmp_path / shape, "", {}, _parsed, _show_reading)
-    dataset = library.read(tmp_path / shape, **_parsed(words))
+        words, _ = ask_about(tmp_path / shape, "", {}, import_options, show_reading)
+    dataset = library.read(tmp_path / shape, **import_options(words))
     assert dataset.digest == library.read(tmp_path / shape).digest
     assert {"--columns", "--kinds", "--directions"} <= set(words)
     assert ("--wide" in words) == (shape.split(".")[0] not in ("long", "words", "tabs", "array", "rows"))
 
 
-def test_what_a_verb_says_of_a_table_it_cannot_read_can_be_typed(metal: Metal, tmp_path: Path) -> None:
-    """The remedy's options are of `metal import`: filled in, its command and then the verb end with an audit."""
-    rows = "".join(f"{n},{who},{('meh', 'zut', 'wow')[n % 3]}\n" for n in range(12) for who in ("Ann", "Bob", "gpt-4"))
-    (tmp_path / "my ratings.csv").write_text("id,who,answer\n" + rows)
-    said = metal.refused("audit", "my ratings.csv")
-    assert "no column for the rater" in said
-    assert "--columns rater=COLUMN" in said
-    command, then = re.fullmatch(r".*with such options: `metal (.*)`, and then this verb on (.*)\n", said).groups()  # type: ignore[union-attr]
-    assert shlex.split(then) == ["datasets/my ratings"]
-    options = "--columns rater=who --levels overall=meh<zut<wow"
-    metal(*shlex.split(command.replace("OPTIONS", options)))
-    metal("audit", *shlex.split(then))
+def test_import_without_out_writes_a_new_folder_of_the_files_name(metal: Metal, tmp_path: Path) -> None:
+    (tmp_path / "my ratings.csv").write_text("id,annotator,rating\na,A1,1\na,gpt-4,2\nb,A1,2\n")
+    assert "in datasets/my ratings\n" in metal("import", "my ratings.csv").out
+    before = library.read(tmp_path / "datasets" / "my ratings").digest
+    (tmp_path / "my ratings.csv").write_text("id,annotator,rating\na,A1,2\na,gpt-4,2\nb,A1,2\n")
+    assert metal.refused("import", "my ratings.csv") == (
+        "metal: datasets/my ratings exists; name another folder with --out, or join it: --into 'datasets/my ratings'\n"
+    )
+    assert "name that too" in metal.refused("import", "my ratings.csv", "--force")
+    assert library.read(tmp_path / "datasets" / "my ratings").digest == before
+
+
+ONE_ONE = "question,answer,lang,human_rate,robot_rate\n" + "".join(
+    f"q{n}?,answer {n},en,{1 + n % 5},{1 + n * n % 5}\n" for n in range(30)
+)
+
+
+def test_each_column_of_answers_is_a_rater_at_enter(metal: Metal, tmp_path: Path) -> None:
+    (tmp_path / "one_one.csv").write_text(ONE_ONE)
+    done = metal("import", "one_one.csv", "-i", typed="\n" * 9)
+    assert "each: each of human_rate, robot_rate is a rater [each]" in done.out
+    assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {"human_rate", "robot_rate"}
+    assert "--wide human_rate,robot_rate" in done.out
+
+
+def test_one_of_two_columns_of_answers_taken_for_the_rater_can_be_taken_back(metal: Metal, tmp_path: Path) -> None:
+    (tmp_path / "one_one.csv").write_text(ONE_ONE)
+    answers = ["human_rate", "b", "human_rate,nothing", "human_rate,robot_rate", *[""] * 9]
+    done = metal("import", "one_one.csv", "-i", typed="\n".join(answers))
+    assert done.out.count("Column of the rater") == 3
+    assert "several with commas, each of which is a rater" in done.out
+    assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {"human_rate", "robot_rate"}
+
+
+def test_an_answer_with_which_the_table_cannot_be_read_is_asked_for_again(metal: Metal, tmp_path: Path) -> None:
+    """Nobody is asked for ever, nor thrown out: what is wrong is said, and another answer taken."""
+    table = "thing,hue,by,mark\n1,red,Ann,1\n2,blue,Ann,2\n1,green,Bo,1\n2,grey,Bo,2\n"
+    (tmp_path / "t.csv").write_text(table)
+    done = metal("import", "t.csv", "-i", typed="\n".join(["by", "hue", *[""] * 9]))
+    assert "rates output 'Ann' on overall a second time" in " ".join(done.out.split())
+    assert set(library.read(tmp_path / "datasets" / "t").outputs) == {"red", "blue", "green", "grey"}
+    (tmp_path / "none.csv").write_text(table.replace("green", "red"))
+    said = metal.start("import", "none.csv", "-i", typed="by\nhue\n" + "\n" * 9).wait(60)
+    assert said.code == 2
+    assert said.err.startswith("metal: none.csv row 4: rater 'thing' rates output 'red' on overall a second time")
+
+
+def test_b_goes_back_a_question_and_q_quits(metal: Metal, tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("id,annotator,rating\na,A1,1\na,gpt-4,2\nb,A1,2\n")
+    answers = ["b", "German", "b", "hi", "lower", "", "back", "b", "higher", "", "human", ""]
+    done = metal("import", "ratings.csv", "-i", typed="\n".join(answers) + "\n")
+    assert "This is the first question." in done.out
+    dataset = library.read(tmp_path / "datasets" / "ratings")
+    assert dataset.languages == ("hi",)
+    assert dataset.criteria["overall"].direction == "higher"
+    assert {name: rater.kind for name, rater in dataset.raters.items()} == {"A1": "human", "gpt-4": "human"}
+    quitted = metal("import", "ratings.csv", "-i", typed="hi\nq\n", expect=130)
+    assert "nothing was written" in quitted.out
+    assert [folder.name for folder in (tmp_path / "datasets").iterdir()] == ["ratings"]
+
+
+def test_an_audit_asks_how_its_table_is_read(metal: Metal, tmp_path: Path) -> None:
+    (tmp_path / "one_one.csv").write_text(ONE_ONE)
+    done = metal("audit", "one_one.csv", "-i", typed="\n" * 9)
+    command = shlex.split(done.out.split("The same without questions: metal ")[1].splitlines()[0])
+    assert command[0] == "audit"
+    again = metal(*command, "--out", "again")
+    assert done.out.splitlines()[-8:-4] == again.out.splitlines()[-8:-4]
 
 
 def test_what_to_do_next_about_a_table_can_be_typed(metal: Metal, tmp_path: Path) -> None:

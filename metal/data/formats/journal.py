@@ -48,7 +48,10 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     asked = [r for r in each if r.get("output") in base.outputs and r["criterion"] in base.criteria]
     notes = [f"{len(each) - len(asked):,} answers are about nothing in the dataset"] if len(asked) < len(each) else []
     if not asked:
-        raise DataError(file, "no reply about an output of the dataset", "Give the dataset that was judged as `into`")
+        into = f'`metal.read("{file.parent}", into=DATASET)`'
+        raise DataError(
+            file, "no reply about an output of the dataset", f"Read it into the one that was judged: {into}"
+        )
     complete = [r["kind"] == "verdict" or r.get("ending") == "complete" for r in asked]
     tidy = pd.DataFrame({name: [r[name] for r in asked] for name in ("output", "criterion")})
     tidy["rater"] = [_name(r) for r in asked]
@@ -116,7 +119,8 @@ def _judged(run: Path) -> Dataset:
     """The dataset that the run was over, where it still is."""
     place = next((Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None)
     if place is None or not (place / "dataset.toml").is_file():
-        raise UsageError(f"{run}: the dataset that was judged is not at {place or 'hand'}; give it as `into`")
+        into = f'`metal.read("{run}", into=DATASET)`'
+        raise UsageError(f"{run}: the dataset that was judged is not at {place or 'hand'}; read it into that: {into}")
     return load_dataset(place)
 
 

@@ -42,6 +42,7 @@ from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import TableColumns, tidy_frame
+from metal.data.tables.typed import columns_apart
 from metal.data.text import first_few, plural
 from metal.errors import DataError, NoColumn, UnknownName, UsageError
 
@@ -108,6 +109,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     above = frame.attrs.get("above", 0)
     frame = frame.rename(columns=str).reset_index(drop=True)
     frame.index += above
+    options = {**options, "columns": columns_apart(options.get("columns") or {}, frame.columns)}
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, where)
     shaped(1, 1)

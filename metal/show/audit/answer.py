@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -314,7 +313,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         return Remark(
             title,
             "Let a judge rate the same outputs:",
-            f"metal judge {shlex.quote(data_of(run))} --judge MODEL",
+            f"metal judge {data_of(run)} --judge MODEL",
         )
     undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
     if all(NOTHING in cell["reason"] for cell in cells):

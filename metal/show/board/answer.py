@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,7 +86,7 @@ def cards(run: BoardRun) -> Iterator[Remark]:
         yield Remark(
             "What to do next",
             "Let an LLM judge join the board:",
-            f"metal judge {shlex.quote(data_of(run))} --judge MODEL",
+            f"metal judge {data_of(run)} --judge MODEL",
         )
 
 

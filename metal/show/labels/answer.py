@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from metal.data.languages import language_name
 from metal.data.text import count, dollars, figure, known, plural, share, within
 from metal.runs.columns import Row
 from metal.runs.labels_run import LabelsRun
-from metal.show.parts import commonest_reason, criterion_in_words, data_of, judges_by_language
+from metal.show.parts import commonest_reason, criterion_in_words, in_a_folder, judges_by_language
 from metal.show.view import Remark
 
 
@@ -62,9 +61,9 @@ def cards(run: LabelsRun) -> Iterator[Remark]:
             f"{figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1 / (1 − rho²)."
         )
         yield Remark("The most that it can save", words)
-        data = shlex.quote(data_of(run))
+        first, data = in_a_folder(run)
         most = max(int(row["labels"]) for row in rows)
-        yield Remark("What to do next", "Draw the sources:", f"metal sample labels {data} --labels {most}")
+        yield Remark("What to do next", "Draw the sources:", f"{first}metal sample labels {data} --labels {most}")
 
 
 def scope(run: LabelsRun) -> str:

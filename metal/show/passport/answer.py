@@ -60,7 +60,7 @@ def cards(run: PassportRun) -> Iterator[Remark]:
         yield Remark("What to do next", "Judge what it allows, and nothing else:", command)
     else:
         words = "Let METAL ask the judge, and audit that run: then it can be required."
-        yield Remark("What to do next", words, f"metal judge {shlex.quote(data_of(run))} --judge MODEL")
+        yield Remark("What to do next", words, f"metal judge {data_of(run)} --judge MODEL")
 
 
 def scope(run: PassportRun) -> str:

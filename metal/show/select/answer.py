@@ -57,7 +57,7 @@ def cards(run: SelectRun) -> Iterator[Remark]:
     title, best = "What to do next", _best(run)
     if unsaid and reason == NO_CONFIDENCE:
         words = "Ask the judge with token probabilities, or several times, and give that run too:"
-        yield Remark(title, words, f"metal judge {shlex.quote(data_of(run))} --judge MODEL --repeat 5")
+        yield Remark(title, words, f"metal judge {data_of(run)} --judge MODEL --repeat 5")
     elif best is None:
         words = "Whether a judge is good enough to have people rate more for it:"
         yield Remark(title, words, go_on(run, "audit"))

@@ -1,0 +1,113 @@
+"""Questions in a terminal, of which one can go back and forth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from metal.errors import MetalError, UsageError
+from metal.show.terminal import console
+
+INTERRUPTED = 130  # the exit code of what somebody ended
+NOBODY = "`ask=True` asks in a terminal, and nothing was typed; leave it out, or give options"
+BACK, QUIT = ("b", "back"), ("q", "quit")
+
+
+class Nobody(UsageError):
+    """A question, and nobody to answer it."""
+
+
+class Back(Exception):
+    """Somebody wants the question before."""
+
+
+class Dialogue:
+    """Questions with the answers so far. To go back, they are put again from the first, with the same answers."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+        self.place = 0
+        self.error: MetalError | None = None
+        self._refused: dict[str, list[Any]] = {}
+
+    @property
+    def is_new(self) -> bool:
+        """Whether what comes now has not been on the screen."""
+        return self.place == len(self.answers)
+
+    def again(self) -> None:
+        """Begin with the first question."""
+        self.place = 0
+
+    def back(self) -> None:
+        """Forget the last answer."""
+        if not self.answers:
+            console.say("This is the first question.")
+        self.answers = self.answers[:-1]
+
+    def refuse(self, error: MetalError) -> None:
+        """Say why nothing comes of the last answer, and forget it."""
+        self.error = error
+        console.say(console.wording(str(error)))
+        *before, last = self.answers
+        self._refused.setdefault(repr(before), []).append(last)
+        self.answers = before
+
+    def left(self, choices: Sequence[str]) -> Sequence[str]:
+        """The choices of the next question of which something may come. Raises the last error where none is left."""
+        refused = self._refused.get(repr(self.answers[: self.place]), [])
+        left = [choice for choice in choices if choice not in refused]
+        if self.error and not left:
+            raise self.error
+        return left
+
+    def ask(self, question: str, *, value_proc: Callable[[str], Any], default: Any = None) -> Any:
+        """The answer, as `value_proc` makes it of what is typed; Enter takes the default. Raises Back."""
+
+        def read(text: str) -> Any:
+            try:
+                return value_proc(text)
+            except click.UsageError:
+                if text.strip().lower() in (*BACK, *QUIT):
+                    return text.strip().lower()
+                raise
+
+        if self.is_new:
+            if not self.place:
+                console.say("Enter takes what stands in brackets; b goes back a question, q quits.")
+            try:
+                answer = prompt(question, default=default, value_proc=read)
+            except Nobody:
+                raise self.error or Nobody(NOBODY) from None
+            if answer in QUIT:
+                console.say("Quit: nothing was written.")
+                raise SystemExit(INTERRUPTED)
+            if answer in BACK:
+                raise Back
+            self.answers.append(answer)
+        self.place += 1
+        return self.answers[self.place - 1]
+
+
+def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
+    """What somebody types. Raises UsageError where nobody does, with what to do instead."""
+    try:
+        return click.prompt(console.clean(question), **settings)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise Nobody(instead) from None
+
+
+def one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    """What reads one of these; of others it says so."""
+
+    def read(text: str) -> str:
+        if text.strip() not in choices:
+            raise click.UsageError(f"{text!r} is not one of {', '.join(choices)}")
+        return text.strip()
+
+    return read

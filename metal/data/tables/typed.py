@@ -1,0 +1,33 @@
+"""Options of a table as they are typed, beside the columns that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+_NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
+
+
+def several_pairs(text: str) -> list[str]:
+    """`NAME=VALUE,NAME=VALUE` as its pairs: a comma begins another where a name and = follow.
+
+    >>> several_pairs("rater=who,output=id"), several_pairs("text=answer, in full")
+    (['rater=who', 'output=id'], ['text=answer, in full'])
+    """
+    return _NEXT_PAIR.split(text)
+
+
+def columns_apart(columns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    """Role -> column, of roles that were typed together (`rater=who,output=id`), where no column has that name.
+
+    >>> columns_apart({"rater": "who,output=id"}, ["who", "id"])
+    {'rater': 'who', 'output': 'id'}
+    """
+    apart: dict[str, str] = {}
+    for role, column in columns.items():
+        first, *others = [column] if column in names else several_pairs(column)
+        apart[role] = first.strip()
+        for pair in others:
+            name, _, value = pair.partition("=")
+            apart[name.strip()] = value.strip()
+    return apart
