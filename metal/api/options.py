@@ -145,11 +145,11 @@ def documented(function: Function) -> Function:
 
 def _checking_names(function: Function, shared: Iterable[str]) -> Function:
     """The function; of a name that it does not have, it says the nearest of those that it has."""
-    known = [*inspect.signature(function).parameters, *shared]
+    parameters = [*inspect.signature(function).parameters, *shared]
 
     @functools.wraps(function)
     def checked(*positional: Any, **named: Any) -> Any:
-        check_known("option", named, known)
+        check_known("option", named, parameters)
         return function(*positional, **named)
 
     return cast(Function, checked)

@@ -7,30 +7,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import metal
-from metal.cli.flags import in_flags
 from metal.cli.printing import print_json, show_parts, warn_at_once
-from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Flag, Verb, WithDefault, verb
+from metal.cli.reading import ASK, read_and_say
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.files import check_new
-from metal.data.text import name, plural, without_isolates
+from metal.data.text import without_isolates
 from metal.errors import UsageError
 from metal.show.terminal import console
-from metal.show.terminal.console import PERCENT, WIDTH
+from metal.show.terminal.console import PERCENT
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.api.reading import Reading
-    from metal.data.dataset import Dataset
 
-ASK = Flag(["-i", "--ask"], shared=True, is_flag=True, help="Ask what can only be guessed, and print it as options.")
 FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
-MOST_LENGTH = 300  # of one remark on how a table was read
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
     "The question counts behind the paper's table (WMT21) were not published; here they are geometric, so that "
@@ -40,57 +36,6 @@ NOTES = (
     "1-4 is 0, not 24%, and its recall of 91% at 5-14 is out of reach for any noisy component: the best one gets "
     "about 44%. Uninformative priors lose less precision at 1-4 than printed.",
 )
-
-
-def read_and_say(
-    data: Path, options: Mapping[str, Any], verbose: bool | None = None
-) -> tuple[Dataset | Path, dict[str, Any]]:
-    """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise; the path
-    itself where it is a dataset folder, or nothing. And the options of the verb that do not say how a table is read.
-
-    verbose: every remark on how it was read; None where the verb has no such option.
-    """
-    from metal.api.reading import Reading, given
-
-    shared = get_type_hints(Reading)
-    reading = given({name: value for name, value in options.items() if name in shared})
-    others = {name: value for name, value in options.items() if name not in shared}
-    ask = others.pop("ask", False)
-    if not (reading or ask) and (not data.exists() or (data / "dataset.toml").is_file()):
-        return data, others
-    if ask:
-        reading = _asked(data, reading)
-    with console.progress("reading") as advance:
-        dataset = metal.read(data, **reading, progress=advance)
-    if ask:
-        return dataset, others
-    context = click.get_current_context()
-    root = context.find_root().command
-    assert isinstance(root, click.Group)
-    # What was guessed names the option that changes it: never left out.
-    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or ["as it is"]
-    named = [in_flags(note, context.command, root) for note in notes]
-    cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
-    remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
-    lines = [line for n, remark in enumerate(remarks) for line in console.folded(remark, WIDTH, indent="  " * bool(n))]
-    these = "these options, or " if any("--" in note for note in named) else ""
-    left = len(dataset.report) - len(notes)
-    more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
-    lines.append(console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}"))
-    click.echo("\n".join(lines), err=True)
-    return dataset, others
-
-
-def _asked(data: Path, reading: Reading) -> Reading:
-    """How the table is read, as somebody answers; the answers are printed as options."""
-    from metal.api.reading import given
-    from metal.cli.datasets import import_options, show_reading
-    from metal.cli.import_asked import ask_about
-
-    words, _ = ask_about(data, reading.get("format", ""), reading, import_options, show_reading)
-    root, *verb = click.get_current_context().command_path.split()
-    console.say(f"The same without questions: {shlex.join([root, *verb, *words])}", wrap=False)
-    return given(import_options(words))
 
 
 def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import metal
-from metal.cli.analyses import analysis, read_and_say, run_folder
+from metal.cli.analyses import analysis, run_folder
 from metal.cli.judging import ASK, callbacks, finish
 from metal.cli.printing import show_parts
+from metal.cli.reading import read_and_say
 from metal.cli.verb import DATASET, CommandGroup, verb
 from metal.show.terminal import console
 from metal.show.terminal.console import PERCENT

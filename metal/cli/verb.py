@@ -5,22 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
-from operator import attrgetter
-from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any
 
 import click
 
-from metal.api.options import Names, Option, by_criterion, options_of, shared_options_of
+from metal.api.options import options_of, shared_options_of
 from metal.cli.flags import in_flags
+from metal.cli.parameters import PATH as PATH
+from metal.cli.parameters import Flag as Flag
+from metal.cli.parameters import option
 from metal.show.terminal import console
 
-PATH = click.Path(path_type=Path)
 DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
 READING = "How a table is read"
 READ_WITH = ("--columns, --wide, --levels", "How a table is read: see --help-all.")  # some of these, in a line
@@ -32,38 +29,6 @@ MOST_EXAMPLES = 3
 def out(default: str) -> click.Option:
     """The option for the run folder of a verb. default: as help shows it, `runs/DATASET`."""
     return click.Option(["--out"], type=PATH, help=f"Run folder to write. [default: {default}]")
-
-
-class Flag(click.Option):
-    """An option; older spellings (aliases) work and are not shown.
-
-    rare: whether only `--help-all` shows it. shared: whether it says how a table is read, in a group of its own there.
-    """
-
-    def __init__(
-        self,
-        declared: Sequence[str],
-        *,
-        aliases: Sequence[str] = (),
-        rare: bool = False,
-        shared: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(declared, **settings)
-        self.aliases = frozenset(aliases)
-        self.rare = rare
-        self.shared = shared
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        flags = self.opts
-        self.opts = [flag for flag in flags if flag not in self.aliases]
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.opts = flags
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        return " / ".join(f"'{flag}'" for flag in self.opts if flag not in self.aliases)
 
 
 def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -289,126 +254,3 @@ def _help(function: Callable[..., Any]) -> str:
             break
         paragraphs.append(paragraph)
     return "\n\n".join(paragraphs)
-
-
-def option(name: str, kind: Any, about: Option, default: Any, *, shared: bool = False) -> click.Option:
-    """The click option of a parameter. shared: as in `Flag`."""
-    flag = about.flag or f"--{name.replace('_', '-')}"
-    declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
-    settings: dict[str, Any] = {"help": about.help, "required": default is inspect.Parameter.empty}
-    if about.metavar:
-        settings["metavar"] = about.metavar
-    plain = _plain(kind)
-    if plain is bool:
-        if default is True:
-            declared[0] = f"{flag}/--no-{flag[2:]}"
-            settings |= {"show_default": False}
-        settings |= {"is_flag": True, "default": default}
-    elif about.by_criterion:
-        settings |= {"multiple": True, "callback": lambda context, option, values: by_criterion(values)}
-    elif set(get_args(Names)) <= set(get_args(kind)):
-        settings |= {"multiple": True, "callback": None if about.commas else _split}
-        settings.setdefault("metavar", "NAME[,NAME]")
-    elif _is(plain, Mapping):
-        settings |= {"multiple": True, "callback": partial(_pairs, flag, about.commas)}
-    elif _is(plain, Sequence) and get_args(plain)[0] is int:
-        settings |= {"multiple": True, "callback": _whole_numbers}
-    elif _is(plain, Sequence):
-        settings |= {"multiple": True, "type": _scalar(get_args(plain)[0], about)}
-    else:
-        settings["type"] = _scalar(plain, about)
-        if not settings["required"]:  # click takes any default, None too, for a value
-            shown = default not in (None, "") and "[default" not in settings["help"]
-            settings |= {"default": default, "show_default": shown}
-    if about.bare:
-        settings |= {"is_flag": False, "flag_value": about.bare}
-    if about.check:
-        settings["callback"] = partial(_checked, about.check)
-    return Flag(declared, aliases=about.aliases, rare=about.rare, shared=shared, **settings)
-
-
-class _Share(click.FloatRange):
-    """A share of one, `0.1` or `10%`."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = str(value).removesuffix("%")
-        share = value if number == str(value) else click.FLOAT(number, param, ctx) / 100
-        return super().convert(share, param, ctx)
-
-
-def _plain(kind: Any) -> Any:
-    """The type without None."""
-    if get_origin(kind) in (Union, types.UnionType):
-        rest = [part for part in get_args(kind) if part is not type(None)]
-        return rest[0] if len(rest) == 1 else kind
-    return kind
-
-
-def _is(kind: Any, container: type) -> bool:
-    origin = get_origin(kind)
-    return isinstance(origin, type) and issubclass(origin, container)
-
-
-def _scalar(kind: Any, about: Option) -> Any:
-    if about.choices:
-        return click.Choice(about.choices)
-    kind = _plain(kind)
-    if kind is int and (about.least, about.most) != (None, None):
-        least, most = (None if end is None else int(end) for end in (about.least, about.most))
-        return click.IntRange(least, most)
-    if kind is float and (about.least, about.most) != (None, None):
-        of_one = about.most is not None and about.most <= 1
-        bounds = _Share if of_one else click.FloatRange
-        return bounds(about.least, about.most, min_open=about.open_ends, max_open=about.open_ends)
-    if kind in (int, float, str):
-        return kind
-    return PATH if Path in (kind, *get_args(kind)) else str
-
-
-def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
-
-
-def _whole_numbers(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
-    """An option's whole numbers; a value can hold several, with commas. Raises BadParameter for anything else."""
-    numbers = _split(context, option, values)
-    try:
-        return tuple(map(int, numbers))
-    except ValueError:
-        raise click.BadParameter(f"{','.join(numbers)} are not whole numbers; write 1,3,5") from None
-
-
-def _pairs(
-    flag: str, commas: bool, context: click.Context, option: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str]:
-    """NAME=VALUE, once or several times, also with commas between them. commas: values may hold commas."""
-    from metal.data.tables.typed import several_pairs
-    from metal.errors import UsageError
-
-    pairs = {}
-    for text in values if commas else [pair for value in values for pair in several_pairs(value)]:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            raise UsageError(f"{flag} {text!r}: write NAME=VALUE")
-        pairs[name.strip()] = value.strip()
-    return pairs
-
-
-def _checked(check: str, context: click.Context, option: click.Parameter, value: str) -> str:
-    """The value of an option that may go without one, read with the command line.
-
-    What it swallowed by mistake, such as the dataset that stands after it, is told before that is missed.
-    """
-    from metal.errors import MetalError, UsageError
-
-    if value:
-        module, _, attributes = check.partition(":")
-        try:
-            attrgetter(attributes)(import_module(module))(value)
-        except MetalError as error:
-            flag = option.opts[0]
-            hint = f"; put {flag} after {value}, or give it a value" if Path(value).exists() else ""
-            raise UsageError(f"{flag}: {error}{hint}") from None
-    return value

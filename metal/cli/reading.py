@@ -1,0 +1,75 @@
+"""What verbs read: a table with the options for it, with a few lines on how it was read."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import click
+
+import metal
+from metal.cli.flags import in_flags
+from metal.cli.parameters import Flag
+from metal.data.text import name, plural
+from metal.show.terminal import console
+from metal.show.terminal.console import WIDTH
+
+if TYPE_CHECKING:
+    from metal.api.reading import Reading
+    from metal.data.dataset import Dataset
+
+MOST_LENGTH = 300  # of one remark on how a table was read
+ASK = Flag(["-i", "--ask"], shared=True, is_flag=True, help="Ask what can only be guessed, and print it as options.")
+
+
+def read_and_say(
+    data: Path, options: Mapping[str, Any], verbose: bool | None = None
+) -> tuple[Dataset | Path, dict[str, Any]]:
+    """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise; the path
+    itself where it is a dataset folder, or nothing. And the options of the verb that do not say how a table is read.
+
+    verbose: every remark on how it was read; None where the verb has no such option.
+    """
+    from metal.api.reading import Reading, given
+
+    shared = get_type_hints(Reading)
+    reading = given({name: value for name, value in options.items() if name in shared})
+    others = {name: value for name, value in options.items() if name not in shared}
+    ask = others.pop("ask", False)
+    if not (reading or ask) and (not data.exists() or (data / "dataset.toml").is_file()):
+        return data, others
+    if ask:
+        reading = _asked(data, reading)
+    with console.progress("reading") as advance:
+        dataset = metal.read(data, **reading, progress=advance)
+    if ask:
+        return dataset, others
+    context = click.get_current_context()
+    root = context.find_root().command
+    assert isinstance(root, click.Group)
+    # What was guessed names the option that changes it: never left out.
+    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or ["as it is"]
+    named = [in_flags(note, context.command, root) for note in notes]
+    cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
+    remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
+    lines = [line for n, remark in enumerate(remarks) for line in console.folded(remark, WIDTH, indent="  " * bool(n))]
+    these = "these options, or " if any("--" in note for note in named) else ""
+    left = len(dataset.report) - len(notes)
+    more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
+    lines.append(console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}"))
+    click.echo("\n".join(lines), err=True)
+    return dataset, others
+
+
+def _asked(data: Path, reading: Reading) -> Reading:
+    """How the table is read, as somebody answers; the answers are printed as options."""
+    from metal.api.reading import given
+    from metal.cli.datasets import import_options, show_reading
+    from metal.cli.import_asked import ask_about
+
+    words, _ = ask_about(data, reading.get("format", ""), reading, import_options, show_reading)
+    root, *verb = click.get_current_context().command_path.split()
+    console.say(f"The same without questions: {shlex.join([root, *verb, *words])}", wrap=False)
+    return given(import_options(words))
