@@ -21,7 +21,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from metal.api.design_result import Design
@@ -89,7 +89,7 @@ def audit(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Audit:
     """Compare the judges in `data` with its people, language by language.
 
@@ -164,7 +164,7 @@ def leaderboard(
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Leaderboard:
     """Rank the generators of `data` by what people gave their outputs.
 
@@ -252,7 +252,7 @@ def design(
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Design:
     """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings are
     added.

@@ -28,7 +28,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import as_dataset, load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.data.languages import check_language
 from metal.errors import DataError, UsageError
 
@@ -64,7 +64,7 @@ def bias_language(
         str, Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
     ] = "",
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> LanguageBias:
     """Say in which languages a judge is more lenient than in others for equal quality, and by how much.
 

@@ -22,7 +22,7 @@ from metal.api.options import (
     no_progress,
 )
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.data.escaping import csv_text
 from metal.data.files import check_new, check_new_file, new_folder, read_json, write_new
 from metal.errors import DataError, UsageError
@@ -66,7 +66,7 @@ def billboard_crowd(
     out: Annotated[StrPath | None, Option("Write the tables as CSV.", metavar="DIR")] = None,
     force: Force = False,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Crowd:
     """Compare crowd workers and LLM judges with the reference people, by criterion and language.
 
@@ -133,7 +133,7 @@ def billboard_references(
     out: Annotated[StrPath | None, Option("Write the figures to FILE.csv, or DIR.", metavar="FILE|DIR")] = None,
     force: Force = False,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> ReferenceCurve:
     """Compute metrics with 1, 2, ... references and correlate each with the reference people.
 

@@ -23,7 +23,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import NOWHERE, as_dataset, folder_of, load, with_runs
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def billboard(
     permutations: Permutations = 1000,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Billboard:
     """Rank the raters of `data` by how they agree with its people, and its generators by the raters that agree best.
 

@@ -18,7 +18,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def correct(
     ] = None,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> CorrectedScores:
     """Estimate what people would give each generator on average, from few of their labels and a judge on all outputs.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from metal.api.analyses import Aggregate
 from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.data.escaping import guard
 from metal.data.files import check_new, check_new_file, new_file, new_folder
 from metal.data.progress import Progress, followed, no_progress
@@ -68,7 +68,7 @@ class Check:
 
 
 @documented
-def check(data: Data, *ratings: Ratings, **reading: Unpack[Reading]) -> Check:
+def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> Check:
     """Check `data` and show who rated what.
 
     Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors. Problems
@@ -148,7 +148,7 @@ def describe(
         ),
     ] = "majority-or-mean",
     exclude_noisy: ExcludeNoisy = "",
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Description:
     """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
     the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2); of criteria without
@@ -222,7 +222,7 @@ def compare(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
@@ -274,7 +274,7 @@ def export(
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
     force: Annotated[bool, Option("Replace what is at `out`.")] = False,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import Judges, Languages, Names, Option, Progress, documented, no_progress, settings_of
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from metal.api.design_result import LabelPlan
@@ -43,7 +43,7 @@ def design_labels(
     fee: Annotated[float, Option("The platform's share of the pay, on top of it.", rare=True)] = 0.2,
     min_hourly: Annotated[float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)] = 15.0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> LabelPlan:
     """Plan how many labels by people `metal.correct` needs beside a judge, from those there are: a pilot.
 

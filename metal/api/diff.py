@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import Languages, Names, Option, documented, names
 from metal.api.read import NOWHERE, Inputs, as_dataset, load
-from metal.api.reading import Reading, given
+from metal.api.reading import ReadingOptions, given
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 
@@ -56,7 +56,7 @@ def diff(
     ] = 0.05,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Diff:
     """Set the judges of `run` beside those of `baseline`, what they were: is each still the same, in each language?
 
@@ -117,7 +117,7 @@ class Side:
         return self.inputs.manifest(command, self.dataset, asked, sorted(pairs), signed)
 
 
-def side(run: Ratings | Data | Run, data: Data | None = None, reading: Reading | None = None) -> Side:
+def side(run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None) -> Side:
     """What a run, an audit or a table holds. data: what the run was made from, where that is elsewhere now; reading:
     how a table is read.
 
@@ -166,7 +166,7 @@ def _still_there(called: str, first: Mapping[str, Any]) -> Path:
     return path
 
 
-def judged(run: Path, data: Data, reading: Reading | None = None) -> Side:
+def judged(run: Path, data: Data, reading: ReadingOptions | None = None) -> Side:
     """The people of a dataset and the judges of a run, and nobody else."""
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings

@@ -33,7 +33,7 @@ from metal.api.options import (
     synchronous,
 )
 from metal.api.read import Inputs, load, reading_of
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.api.reading import given as given_options
 from metal.errors import NothingToDo, UsageError
 
@@ -148,7 +148,7 @@ async def judge_async(
     ] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Judging:
     """Let judges rate every output of `data` on every criterion, one call each unless `together`, at temperature 0.
 

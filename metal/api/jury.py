@@ -16,7 +16,7 @@ from metal.api.options import (
     no_progress,
 )
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def jury(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Jury:
     """Make one judge of several, and say where it is better than the best of them.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import Names, Option, Progress, Resamples, Seed, documented, names, no_progress
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def monitor(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Monitor:
     """Say how far each rater of `data` can be relied on, and name those who stand out, with the reason.
 

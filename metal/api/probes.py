@@ -28,7 +28,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def probe_plan(
     seed: Seed = 0,
     force: Force = False,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> ProbePlan:
     """Change outputs in ways whose effect is known, for judges (or people) to rate beside the originals.
 
@@ -128,7 +128,7 @@ def probe_run(
     concurrency: Concurrency = None,
     seed: Seed = 0,
     callbacks: Callbacks | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Judging:
     """Make a dataset of probes as `metal.probe_plan` does, and let judges rate it as `metal.judge` does.
 
@@ -178,7 +178,7 @@ def probe_report(
     ] = "",
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> ProbeReport:
     """Say which changes a judge is blind to, in which language: nobody has to speak it.
 

@@ -19,7 +19,7 @@ from metal.api.options import (
     names,
     no_progress,
 )
-from metal.api.reading import BY_CRITERION, Reading, TableOptions, given, no_answers, plain
+from metal.api.reading import BY_CRITERION, ReadingOptions, TableOptions, given, no_answers, plain
 from metal.data.missing import no_such
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
@@ -289,7 +289,7 @@ class Inputs:
         return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
 
 
-def load(data: Data, ratings: Sequence[Ratings] = (), reading: Reading | None = None) -> Inputs:
+def load(data: Data, ratings: Sequence[Ratings] = (), reading: ReadingOptions | None = None) -> Inputs:
     """The data as a dataset with the ratings of the runs added; of a dataset folder with a board, what stands on it.
 
     reading: how a table is read. Raises what `metal.read` raises, and DataError when two raters of one name are not
@@ -308,12 +308,12 @@ def load(data: Data, ratings: Sequence[Ratings] = (), reading: Reading | None = 
     return Inputs(with_runs(dataset, runs), folder, runs, digest, dataset.origin, dataset.reading)
 
 
-def as_dataset(data: Data, reading: Reading | None = None) -> Dataset:
+def as_dataset(data: Data, reading: ReadingOptions | None = None) -> Dataset:
     """The data as a dataset: itself, a dataset folder, or what `metal.read` makes of a file or DataFrame."""
     return read(data, **(reading or {}))
 
 
-def reading_of(run: Path) -> Reading:
+def reading_of(run: Path) -> ReadingOptions:
     """The options with which the table was read that the run was made from."""
     about: Mapping[str, Any] = next(iter(read_run_toml(run)["datasets"]), {})
     return given(about.get("reading", {}))

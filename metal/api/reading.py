@@ -1,6 +1,6 @@
 """How a table is read: the options that `metal.read` and every verb that takes a table share, declared once.
 
-A public function takes them all as `**reading: Unpack[Reading]`; the command line makes a flag of each.
+A public function takes them all as `**reading: Unpack[ReadingOptions]`; the command line makes a flag of each.
 """
 
 from __future__ import annotations
@@ -87,15 +87,15 @@ class TableOptions(TypedDict, total=False):
     sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME", rare=True)]
 
 
-class Reading(TableOptions, total=False):
+class ReadingOptions(TableOptions, total=False):
     """The same for verbs, which have no argument for the format."""
 
     format: Annotated[str, Option("Format, where it is not recognized: see `metal.formats()`.", metavar="NAME")]
 
 
-def given(reading: Mapping[str, Any]) -> Reading:
+def given(reading: Mapping[str, Any]) -> ReadingOptions:
     """The options that were given: those with a value."""
-    return cast(Reading, {name: value for name, value in reading.items() if value not in (None, (), [], "", {})})
+    return cast(ReadingOptions, {name: value for name, value in reading.items() if value not in (None, (), [], "", {})})
 
 
 def plain(reading: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import Names, Option, StrPath, documented
 from metal.api.read import NOWHERE, as_dataset, load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.errors import MetalError, UsageError
 from metal.raters.metrics import Item, extra_of, find_metric, is_built_in, known_metrics, scored
 
@@ -43,7 +43,7 @@ def score(
     into: Annotated[bool, Option("Write the scores into `data` itself.")] = False,
     force: Annotated[bool, Option("Replace the run folder; with `into`, the earlier scores of these metrics.")] = False,
     progress: Callable[[str, int, int], None] | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Scoring:
     """Let automatic metrics score every output of `data` that has a text; each metric is a rater.
 

@@ -19,7 +19,7 @@ from metal.api.options import (
     settings_of,
 )
 from metal.api.read import load
-from metal.api.reading import Reading
+from metal.api.reading import ReadingOptions
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def select(
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadingOptions],
 ) -> Selection:
     """Say which answers of a judge need no people: those above a threshold of confidence, with a guarantee.
 

@@ -13,7 +13,8 @@ import click
 
 import metal
 from metal.cli.at_hand import AtHand, has_outputs, kinds
-from metal.cli.import_asked import Words, prompt
+from metal.cli.dialogue import prompt
+from metal.cli.import_asked import Words
 from metal.errors import MetalError
 from metal.show.commands import next_command
 from metal.show.terminal import console

@@ -17,7 +17,7 @@ from metal.show.terminal import console
 from metal.show.terminal.console import WIDTH
 
 if TYPE_CHECKING:
-    from metal.api.reading import Reading
+    from metal.api.reading import ReadingOptions
     from metal.data.dataset import Dataset
 
 MOST_LENGTH = 300  # of one remark on how a table was read
@@ -32,9 +32,9 @@ def read_and_say(
 
     verbose: every remark on how it was read; None where the verb has no such option.
     """
-    from metal.api.reading import Reading, given
+    from metal.api.reading import ReadingOptions, given
 
-    shared = get_type_hints(Reading)
+    shared = get_type_hints(ReadingOptions)
     reading = given({name: value for name, value in options.items() if name in shared})
     others = {name: value for name, value in options.items() if name not in shared}
     ask = others.pop("ask", False)
@@ -63,7 +63,7 @@ def read_and_say(
     return dataset, others
 
 
-def _asked(data: Path, reading: Reading) -> Reading:
+def _asked(data: Path, reading: ReadingOptions) -> ReadingOptions:
     """How the table is read, as somebody answers; the answers are printed as options."""
     from metal.api.reading import given
     from metal.cli.datasets import import_options, show_reading
