@@ -79,7 +79,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any
 
 
 def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """The same for `**reading: Unpack[ReadingOptions]`, the options that functions share; none for a function without."""
+    """The same for `**reading: Unpack[ReadingOptions]`, options that functions share; {} where there are none."""
     options: dict[str, tuple[Any, Option, Any]] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.VAR_KEYWORD:
