@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from metal.raters.judges.providers import find_provider
 from tests import pages
 
 DOCS = pages.ROOT / "docs"
@@ -74,3 +76,26 @@ def test_the_site_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
     for path in (tmp_path / "site").rglob("*.html"):
         loads = r'<(?:script|img|link|iframe)[^>]+(?:src|href)="(?:https?:)?//[^"]+'
         assert not re.findall(loads, path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_extra_is_on_the_page_about_installing_and_no_page_names_another() -> None:
+    declared = tomllib.loads((pages.ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    page = (DOCS / "how-to" / "install.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z]+)` \|", page, flags=re.MULTILINE) == [*declared]
+    for path in [*DOCS.rglob("*.md"), pages.ROOT / "README.md"]:
+        for package, extras in re.findall(r"pip install (?:-q )?'?([\w.-]+)\[([\w,]+)\]", path.read_text("utf-8")):
+            assert {*extras.split(",")} <= {*declared}, path
+            assert package == "metal-eval" or path.name == "install.md", path
+
+
+def test_a_workflow_on_a_page_installs_what_its_judge_needs() -> None:
+    """The libraries of the tests' own environment would hide what a fresh one lacks."""
+    shown = 0
+    for path in DOCS.rglob("*.md"):
+        for block in pages.blocks(path):
+            steps = re.findall(r"- run: (.+)$", block.text, flags=re.MULTILINE)
+            installed = " ".join(step for step in steps if "pip install" in step)
+            for provider in re.findall(r"metal (?:judge|generate) .*?(\w[\w-]+):", " ".join(steps)):
+                shown += 1
+                assert f"metal-eval[{find_provider(provider).extra}]" in installed, path
+    assert shown >= 2
