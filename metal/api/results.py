@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from metal.auditing.disagreements import RATING
-from metal.data.languages import find_language
+from metal.data.languages import check_languages, find_language
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Estimate
-from metal.errors import UnknownName
+from metal.errors import UnknownName, check_known
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import Run, write_page
 
@@ -144,6 +144,14 @@ class JudgeCell:
         return f"<{self.judge} on {self.criterion} in {self.language}: {self.verdict}>"
 
 
+def _check(column: str, name: str, rows: pd.DataFrame) -> None:
+    """Raises UnknownName for a name that the column of a table does not have."""
+    names = list(dict.fromkeys(map(str, rows[column]))) if len(rows) else []
+    if column == "language":
+        check_languages([name], names)
+    check_known(column, [name], names)
+
+
 class Audit(Result, AuditRun):
     """An audit of judges against people, by language and criterion. `audit["gpt-4", "hi", "task_quality"].kappa`."""
 
@@ -174,19 +182,26 @@ class Audit(Result, AuditRun):
     def _row(self, table: str, judge: str, language: str, criterion: str) -> pd.Series:
         rows = self.tables[table]
         for column, value in (("judge", judge), ("language", language), ("criterion", criterion)):
-            choices = list(dict.fromkeys(rows[column])) if len(rows) else []
-            rows = rows[rows[column] == value] if len(rows) else rows
-            if rows.empty:
-                raise UnknownName(column, value, choices)
+            _check(column, value, rows)
+            rows = rows[rows[column] == value]
         return rows.iloc[0]
 
     def disagreements(self, language: str = "", criterion: str = "", judge: str = "") -> pd.DataFrame:
         """The ratings of outputs on which judges and people differ, with texts and comments; one row per rating.
 
-        judge: outputs on which this judge differs. Largest differences are not first: sort by `judge_difference`.
+        language: by code or name. judge: outputs on which this judge differs. Largest differences are not first: sort
+        by `judge_difference`. Raises UnknownName for a name that was not audited.
         """
         rows: pd.DataFrame = self.disagreement_table.to_pandas()
-        for column, value in (("language", find_language(language) or language), ("criterion", criterion)):
+        language = find_language(language) or language
+        for column, value, table in (
+            ("language", language, "people"),
+            ("criterion", criterion, "people"),
+            ("judge", judge, "verdicts"),
+        ):
+            if value:
+                _check(column, value, self.tables[table])
+        for column, value in (("language", language), ("criterion", criterion)):
             rows = rows[rows[column] == value] if value else rows
         if judge:
             rows = rows[[judge in differing for differing in rows["judges_differing"]]]

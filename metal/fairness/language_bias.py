@@ -14,7 +14,7 @@ from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_out
 from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
-from metal.data.languages import SEVERAL, language_name
+from metal.data.languages import SEVERAL, check_languages, language_name
 from metal.data.pairs import one_item_per_pair
 from metal.data.people import people_named
 from metal.data.progress import Progress, divided, followed
@@ -79,6 +79,7 @@ def language_bias(
         ]
         tables = {name: pd.DataFrame(columns=list(columns)) for name, columns in TABLES.items()}
         return Analysed(tables | {"language_bias": pd.DataFrame(pairs, columns=list(LANGUAGE_BIAS))}, ())
+    check_languages(settings.languages, dataset.languages)
     if len(languages) < 2:
         raise UsageError(
             f"a language bias needs two languages or more, and here is {len(languages)}; add data with another "
@@ -89,7 +90,7 @@ def language_bias(
             "no judges in the data: add the run folder of `metal judge`, or see how people's own scores differ with "
             '`judges="people"`'
         )
-    check_known("criterion", falls, dataset.criteria)
+    check_known("criterion", [*settings.criteria, *falls], dataset.criteria)
     if pivot and pivot not in languages:
         raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
     chosen = list(settings.criteria or dataset.criteria)
