@@ -6,6 +6,7 @@ which several functions share.
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -99,6 +100,17 @@ def names(value: Names | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 
+def texts_in(value: Names) -> tuple[str, ...]:
+    """As `names`, of texts that may hold commas: those in double quotes stay whole.
+
+    >>> texts_in('"3,5",-1'), texts_in(["3,5", "-1"])
+    (('3,5', '-1'), ('3,5', '-1'))
+    """
+    if not isinstance(value, str):
+        return names(value)
+    return names(next(csv.reader([value], skipinitialspace=True), []))
+
+
 def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Value:
     """The settings of a verb, a dataclass: of its parameters (`locals()`, first thing) those that are fields, lists of
     names divided; `other` are set as they are.
@@ -170,6 +182,14 @@ def synchronous(function: Callable[Parameters, Coroutine[Any, Any, Value]], name
 
 Judges = Annotated[Names, Option("Judges to audit; default all in the data.", "-j")]
 Languages = Annotated[Names, Option("Languages; default all.", "-l")]
+Decimal = Annotated[
+    str,
+    Option("Mark of decimals, comma or point. [default: seen from the numbers]", metavar=",|.", rare=True),
+]
+WordOrders = Annotated[
+    StrPath | None,
+    Option("TOML file of answers in words, from the worst to the best.", metavar="FILE", rare=True),
+]
 Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
 Resamples = Annotated[
     int,

@@ -162,6 +162,7 @@ def draft_of(
     from metal.data.formats import load_format
     from metal.data.formats import read as read_format
     from metal.data.formats.table import read_ratings
+    from metal.data.tables.word_orders import own_orders
     from metal.raters.judges.rubric import described
 
     format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
@@ -173,9 +174,10 @@ def draft_of(
         scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
         options = {**options, "reader": _read_reply, "scales": scales} | ({"base": base} if "base" in readable else {})
     options = {**options, "progress": progress} if "progress" in readable else options
-    if not isinstance(data, str | os.PathLike):
-        return read_ratings(data, **options)
-    draft = read_format(format, Path(data), options)
+    with own_orders(options.get("word_orders")):
+        if not isinstance(data, str | os.PathLike):
+            return read_ratings(data, **options)
+        draft = read_format(format, Path(data), options)
     return replace(draft, notes=(f"format {format}", *draft.notes)) if format != "table" else draft
 
 

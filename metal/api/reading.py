@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict, cast
 
-from metal.api.options import ByCriterion, Names, Option, Pairs, by_criterion, names
+from metal.api.options import (
+    ByCriterion,
+    Decimal,
+    Names,
+    Option,
+    Pairs,
+    WordOrders,
+    by_criterion,
+    names,
+    texts_in,
+)
 
 
 class TableOptions(TypedDict, total=False):
@@ -42,7 +52,7 @@ class TableOptions(TypedDict, total=False):
     missing: Annotated[
         ByCriterion,
         Option(
-            "What stands for no answer, besides NA, n/a, -, ? and the like.",
+            'What stands for no answer, besides NA, n/a, -, ? and the like; a text with a comma in quotes: "a, b".',
             metavar="[CRITERION=]-1,-999",
             by_criterion=True,
         ),
@@ -84,6 +94,8 @@ class TableOptions(TypedDict, total=False):
             rare=True,
         ),
     ]
+    decimal: Decimal
+    word_orders: WordOrders
     sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME", rare=True)]
 
 
@@ -122,7 +134,7 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
 def no_answers(missing: ByCriterion) -> dict[str, tuple[str, ...]]:
     """Criterion, with *: the texts that stand for no answer."""
     return {
-        criterion: names(str(codes) if isinstance(codes, int | float) else codes)
+        criterion: texts_in(str(codes) if isinstance(codes, int | float) else codes)
         for criterion, codes in by_criterion(missing).items()
     }
 

@@ -269,7 +269,7 @@ def _kinds(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> It
 def _missing(dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Scores that may stand for no answer: those far from the others, and 0 where scales mostly begin with 1."""
     from metal.auditing.check import far_scores, score_counts
-    from metal.data.tables.cells import zero_may_be_no_answer
+    from metal.data.tables.answers import zero_may_be_no_answer
 
     far_from_others = far_scores(score_counts(dataset))
     doubts = {far.criterion: (far.line, {f"{value:.15g}" for value in far.counts}) for far in far_from_others}
@@ -301,7 +301,7 @@ def _missing(dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]) -
 def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with all that the reader recognized, but for the scales of METAL's criteria."""
     from metal.data.formats import METAL_CRITERIA, metal_criterion
-    from metal.data.tables.scales import metal_name
+    from metal.data.tables.levels import metal_name
 
     if draft.columns is None:
         return dict(options)

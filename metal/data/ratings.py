@@ -170,17 +170,26 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
             count = plural(int(wrong.sum()), "such row")
-            raise DataError(
-                row_of(where, row),
-                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})",
-                "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shifts=-1)`)",
-            )
+            problem = f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})"
+            raise DataError(row_of(where, row), problem, _scale_that_holds(score[rows], scale, name))
         if EXPECTED in facts and scale.ends:
             expected = facts[EXPECTED].iloc[rows]
             if (outside := expected.notna() & ~expected.between(*scale.ends)).any():
                 row = int(rows[outside.to_numpy().argmax()])
                 problem = f"expected {facts[EXPECTED].iloc[row]:g} is not on the scale of {name} ({scale.describe()})"
                 raise DataError(row_of(where, row), problem, "It is a mean of levels; leave it out where there is none")
+
+
+def _scale_that_holds(scores: np.ndarray[Any, np.dtype[np.float64]], scale: Scale, name: str) -> str:
+    """What to do about scores off the scale: a range or levels that hold all, or a shift that puts all on it."""
+    if not scale.levels:
+        low, high = (f"{score:.15g}" for score in (scores.min(), scores.max()))
+        ends = {name: f"{low}..{high}"}
+        return f"All scores are from {low} to {high}; if that is the scale: `ranges={ends}`, or say it in dataset.toml"
+    shift = scale.values[0] - float(scores.min())
+    if shift and not off_scale(scores + shift, scale).any():
+        return f"If it begins at {scores.min():g} there: `shifts={ {name: f'{shift:g}'} }`"
+    return "Declare all its levels, with `levels` or in dataset.toml"
 
 
 def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -104,7 +104,7 @@ class Scale:
         >>> Scale.of("1-3").values, Scale.of("rude<polite").describe()
         ((1.0, 2.0, 3.0), '0 rude, 1 polite')
         """
-        from metal.data.tables.scales import ends_of, levels_from
+        from metal.data.tables.levels import ends_of, levels_from
 
         if "<" in text or "=" in text:
             return cls("ordinal", levels_from(text))

@@ -131,7 +131,7 @@ HEAD = "id,rater,score\n"
         (HEAD + "a,x,1,\nb,x,2\n", "row 2: 4 cells where the header names 3 columns"),
         (HEAD + "a,x,1\na,y,true\n", "row 3: score 'true' among numbers"),
         (HEAD + "a,x,[1]\na,y,[2]\n", "order METAL does not know"),
-        (HEAD + "a,x,2026-01-02\na,y,2026-01-03\n", "order METAL does not know"),
+        (HEAD + "a,x,2026-01-02\na,y,2026-01-03\n", "row 2: answer .2026-01-02. of overall is a date"),
         (HEAD + 'a,x,"1,234"\na,y,"2,345"\n', "row 2: '1,234' of overall may have a decimal comma"),
         (HEAD + "".join(f"{n},x,the answer is {n} because\n" for n in range(101)), "101 different texts.*free text"),
         ("id,score\na,1\n", "no column for the rater"),

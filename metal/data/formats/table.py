@@ -50,6 +50,8 @@ UNKNOWN_LANGUAGE = "und"  # BCP 47: undetermined
 WORDS = "am an as be id is it ml my no or os so to"  # ends of file names that are also codes of languages
 OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}) | {
     *PER_CRITERION,
+    "decimal",
+    "word_orders",
     "described",
     "reader",
     "scales",
@@ -97,6 +99,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
       or metrics by their names, else for people
     - missing: texts that stand for no answer, besides the usual ones
     - directions, levels, measures, ranges, shifts {criterion, with *: value}: see metal.data.tables.scales
+    - decimal: the mark of decimals; word_orders: a file of orders, in force while this is called (`own_orders`)
     - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the dataset to be joined
     - described: a function that gives a criterion by its name, or None for one that it does not know
     - name: of the dataset; sheet: of an XLSX file; progress: of reading a file

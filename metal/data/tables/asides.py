@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.tables.cells import as_numbers, as_texts, fold, order_of
+from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.names import METRIC, MODEL
+from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few, plural
 
 # Names of columns that stand for people where nobody else does, and of those that never do; as `fold` spells them.

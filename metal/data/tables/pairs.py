@@ -17,7 +17,7 @@ import pandas as pd
 from metal.data.ratings import row_of
 from metal.data.records import COMPARED, SWAPPED, pair_text
 from metal.data.tables.cells import MISSING, as_texts, conversation, digest, fold
-from metal.data.tables.scales import levels_from
+from metal.data.tables.levels import levels_from
 from metal.data.text import plural
 from metal.errors import DataError
 

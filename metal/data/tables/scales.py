@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,24 +13,27 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.formats import metal_criterion
 from metal.data.progress import followed, no_progress
 from metal.data.ratings import row_of
-from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale, is_free_text
-from metal.data.tables.cells import (
-    MISSING,
-    AnswerTexts,
-    as_texts,
-    fold,
-    in_upper_half,
-    numbered_words,
-    order_of,
-    read_answers,
-    zero_may_be_no_answer,
+from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale
+from metal.data.tables.answers import read_answers, zero_may_be_no_answer
+from metal.data.tables.cells import MISSING, as_texts, fold
+from metal.data.tables.decimals import MARKS, about_doubtful
+from metal.data.tables.levels import (
+    ends_of,
+    in_list,
+    is_number,
+    levels_from,
+    metal_levels,
+    metal_name,
+    numbers_in,
 )
 from metal.data.tables.names import ABSENCE, OPPOSITE, WORSE
+from metal.data.tables.word_orders import order_of
+from metal.data.tables.worded import scale_of_words
 from metal.data.text import first_few, plural
-from metal.errors import DataError, UnknownName, UnknownOrder, UsageError
+from metal.errors import DataError, UnknownName, UsageError
 
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
 NO_ANSWER = "no answer"
@@ -45,10 +48,12 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
 
     options: of each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that stand for no answer,
     those of all fitting patterns and MISSING); where those do not say `described`, a function that gives a criterion by
-    its name, and with replies `scales`, {criterion: Scale}.
+    its name, and with replies `scales`, {criterion: Scale}; of all, `decimal`, the mark of decimals.
     Raises DataError for words among numbers, words of no known order and free text, UsageError and UnknownName for
     options that do not fit.
     """
+    if options.get("decimal", ",") not in MARKS:
+        raise UsageError(f"`decimal={options['decimal']!r}`: the mark of decimals is a comma or a point")
     names = sorted(codes := {name: code for code, name in enumerate(tidy["criterion"].cat.categories)})
     options = options if "reply" in tidy else {**options, "scales": {}}
     chosen = {name: _chosen(name, names, options) for name in names}
@@ -60,6 +65,7 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
     for name in followed(names, options.get("progress", no_progress)):
         rows = np.flatnonzero(of_criterion == codes[name])
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
+        chosen[name]["decimal"] = options.get("decimal", "")
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
         criteria.append(_criterion(name, scale, chosen[name], options))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
@@ -115,45 +121,8 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
     if scale and not chosen.keys() & {"levels", "ranges"}:
         ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
         levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
-        chosen |= levels if scale.levels else ends
+        chosen |= (levels if scale.levels else ends) | {"of_dataset": True}
     return ({"directions": own.direction} if own else {}) | chosen
-
-
-def levels_from(value: Any) -> tuple[Level, ...]:
-    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they are), {0: "Bad"} or pairs. Raises UsageError.
-
-    >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
-    True
-    """
-    if not isinstance(value, str):
-        pairs = value.items() if isinstance(value, Mapping) else value
-        return tuple(Level(float(number), str(label)) for number, label in pairs)
-    if "<" in value:
-        labels = [label.strip() for label in value.split("<")]
-        numbers = [float(label) for label in labels] if all(map(_is_number, labels)) else range(len(labels))
-        return tuple(Level(float(number), label) for number, label in zip(numbers, labels, strict=True))
-    levels = []
-    for part in filter(None, value.split(",")):
-        number, _, label = part.partition("=")
-        try:
-            levels.append(Level(float(number), label.strip() or number.strip()))
-        except ValueError:
-            remedy = 'write "Bad<Good" or NUMBER=LABEL, e.g. "0=Bad,1=Medium,2=Good"'
-            raise UsageError(f"`levels={part!r}`: {remedy}") from None
-    return tuple(levels)
-
-
-_TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*")
-
-
-def ends_of(value: Any) -> tuple[float, float]:
-    """Two ends, from `0-100`, `0..100` or a pair. Raises UsageError."""
-    match = _TWO_ENDS.fullmatch(value) if isinstance(value, str) else None
-    try:
-        low, high = (float(match[1]), float(match[2])) if match else map(float, value)
-    except (TypeError, ValueError):
-        raise UsageError(f"{value!r} is no range: write its two ends, e.g. 0-100") from None
-    return low, high
 
 
 # ---------------------------------------------------------------- scales
@@ -170,11 +139,12 @@ def _scale_of(
     shift = float(chosen.get("shifts", 0))
     if is_numeric_dtype(column):
         scores = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-        codes = np.isin(scores, [float(text) for text in missing if _is_number(text)])
+        codes = np.isin(scores, [float(text) for text in missing if is_number(text)])
         if codes.any():
             listed = first_few([f"{code:g}" for code in np.unique(scores[codes])], 5)
             say(f"{plural(int(codes.sum()), 'missing answer')} ({listed})")
         scores[codes] = np.nan
+        scores = _by_labels(scores, name, chosen)
         return _scale(name, np.unique(scores[~np.isnan(scores)]) + shift, chosen), scores + shift
     by_text, categories = column.array.codes, column.cat.categories.tolist()
     counts = np.bincount(by_text + 1, minlength=len(categories) + 1)[1:]
@@ -183,23 +153,27 @@ def _scale_of(
     levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
     ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
     highest = max(map(abs, ends), default=None)
-    answers = read_answers(texts, frozenset(missing), say, [level.label for level in levels], highest)
+    _check_missing(name, texts, chosen.get("missing", ()))
+    labels, decimal = [level.label for level in levels], chosen.get("decimal", "")
+    answers = read_answers(texts, frozenset(missing), say, labels, highest, decimal)
     gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
     if gone:
         listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
         say(f"{plural(sum(gone.values()), 'missing answer')} ({listed})")
 
-    def place_of(word: str, among: Sequence[str] = answers.words) -> str:
-        return row_of(where, int(column.index[int((by_text == used[among.index(word)]).argmax())]))
+    def place_at(answer: int) -> str:
+        return row_of(where, int(column.index[int((by_text == used[answer]).argmax())]))
 
-    if answers.ambiguous:
-        comma = next(text for text in texts if "," in text)
-        problem = f"{comma!r} of {name} may have a decimal comma or stand for a thousand"
-        raise DataError(place_of(comma, [*texts]), problem, f"Say the ends of the scale: `ranges={ {name: '1-5'} }`")
+    def place_of(word: str) -> str:
+        return place_at(answers.words.index(word) if word in answers.words else [*texts].index(word))
+
+    if answers.doubtful:
+        problem, remedy = about_doubtful(answers.doubtful, decimal, name)
+        raise DataError(place_of(answers.doubtful[0]), problem, remedy)
     if answers.in_words:
-        scale, by_answer = _worded(name, answers, chosen, place_of, say)
+        scale, by_answer = scale_of_words(name, answers, chosen, place_of, say)
     else:
-        by_answer = np.array(answers.numbers) + shift
+        by_answer = _by_labels(np.array(answers.numbers), name, chosen) + shift
         if answers.percent:
             chosen = {"ranges": (0, 100), **chosen}
         scale = _scale(name, np.unique(by_answer[~np.isnan(by_answer)]), chosen)
@@ -208,102 +182,32 @@ def _scale_of(
     return scale, by_code[by_text]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) -> None:
+    """Raises UsageError where a text with a comma was named without quotes: it divided into others."""
+    for text in texts:
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) > 1 and text not in missing and set(parts) <= set(missing):
+            problem = f"`missing` divides at commas: {text!r} is read as {' and '.join(parts)}"
+            raise UsageError(f"{name}: {problem}; in quotes it is one: `missing={[in_list(text)]}`")
 
 
-def _worded(
-    name: str,
-    answers: AnswerTexts,
-    chosen: Mapping[str, Any],
-    place_of: Callable[[str], str],
-    say: Callable[[str], None],
-) -> tuple[Scale, np.ndarray[Any, Any]]:
-    """Scale and scores of answers in words: levels named in options, METAL's, numbers with words, or a known order."""
-    words = answers.in_words
-    numbers = [number for number in answers.numbers if not np.isnan(number)]
-    answered = sum(words.values()) + sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if x == x)
-    if is_free_text(len(words), answered):
-        remedy = 'Name the column that holds scores, or replies: `columns={"reply": COLUMN}`'
-        problem = f"{len(words):,} different texts as scores of {name}, such as {_shown(next(iter(words)))}: free text"
-        raise DataError(place_of(next(iter(words))), problem, remedy)
-    measure = chosen.get("measures", "ordinal")
-    if chosen.get("levels"):
-        levels = levels_from(chosen["levels"])
-        by_word = {fold(level.label): level.value for level in levels} | {f"{x.value:g}": x.value for x in levels}
-        for word in words:
-            if fold(word) not in by_word:
-                shown = ", ".join(level.shown for level in levels)
-                problem = f"label {_shown(word)} of {name} is not in `levels`"
-                raise DataError(place_of(word), problem, f"Add it to {shown}")
-        return Scale(measure, levels), np.array(
-            [
-                by_word[fold(word)] if word else by_word.get(f"{number:g}", np.nan)
-                for word, number in zip(answers.words, answers.numbers, strict=True)
-            ]
-        )
-    coded = _coded(name, words, numbers)
-    if coded is None and numbers:
-        word = next(iter(words))
-        remedy = (
-            f'Labels: name all with `levels`; replies: `columns={{"reply": COLUMN}}`; no answer: `missing={[word]}`'
-        )
-        raise DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
-    if coded is None and measure != "nominal":
-        listed = first_few([_shown(word) for word in words], 5)
-        problem = f"answers in words whose order METAL does not know ({listed})"
-        remedy = (
-            f"Say it: `levels={ {name: 'WORST<...<BEST'} }`, or `measures={ {name: 'nominal'} }` where they have none"
-        )
-        raise UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
-    if coded is None:
-        labels = sorted(words)
-        coded = {label: (float(code), label) for code, label in enumerate(labels)}
-    levels = _two_or_more(coded)
-    if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
-        levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
-    if measure != "nominal":
-        say(f"in words, taken as {' < '.join(level.label for level in levels)}")
-    by_word = {word: value for word, (value, _) in coded.items()}
-    scores = [by_word.get(word, number) for word, number in zip(answers.words, answers.numbers, strict=True)]
-    return Scale(measure, levels), np.array(scores)
+def _by_labels(scores: np.ndarray[Any, Any], name: str, chosen: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """Numbers on levels such as 0=S1,1=S2: 2 is S2, not the level of value 2.
 
-
-def _shown(word: str) -> str:
-    return repr(word if len(word) <= 40 else f"{word[:39]}…")
-
-
-def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dict[str, tuple[float, str]] | None:
-    """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None where none fits."""
-    ours = metal_levels(name)
-    by_label = {fold(level.label): level for level in ours}
-    if all(fold(word) in by_label for word in words) and {level.value for level in ours} >= set(numbers):
-        return {word: (by_label[fold(word)].value, by_label[fold(word)].label) for word in words}
-    numbered = numbered_words(words)
-    if numbered is not None:
-        values = [value for value, _ in numbered.values()]
-        if not numbers or min(values) <= min(numbers) <= max(numbers) <= max(values):
-            return numbered | {f"{x:g}": (x, f"{x:g}") for x in numbers if x not in values}
-    order = order_of(words) if not numbers else None
-    if order is None:
-        return None
-    kind, places = order
-    if len(places) == 1:
-        return {word: (float(in_upper_half(word)), word) for word in places}
-    labels = [level.label for level in ours] if kind == "truth" and len(ours) == len(places) else list(places)
-    return {word: (float(place), labels[place]) for word, place in places.items()}
-
-
-def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
-    """The levels in order; a scale has at least two answers, also where all raters always gave the same one."""
-    levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))
-    if len(levels) > 1:
-        return levels
-    other = Level(1 - levels[0].value if levels[0].value in (0, 1) else levels[0].value + 1, "(other)")
-    return tuple(sorted((*levels, other), key=lambda level: level.value))
+    Raises UsageError where each may be both.
+    """
+    levels = () if chosen.get("of_dataset") else levels_from(chosen.get("levels", ()))
+    numbered = numbers_in(level.label for level in levels)
+    by_label = {numbered[level.label]: level for level in levels if numbered}
+    values = {level.value for level in levels}
+    given = set(np.unique(scores[~np.isnan(scores)]).tolist())
+    if not given or not given <= by_label.keys() or values == by_label.keys():
+        return scores
+    if given <= values:
+        shown = ",".join(f"{number:g}={level.label}" for number, level in by_label.items())
+        problem = f"{min(given):g} may be {by_label[min(given)].label} or the level of that value"
+        raise UsageError(f"{name}: {problem}; say which, e.g. `levels={ {name: shown} }`")
+    return np.array([by_label[score].value if score in by_label else np.nan for score in scores.tolist()])
 
 
 def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -> Scale:
@@ -335,17 +239,6 @@ def whole_scale(criterion: Criterion, names: Sequence[str], options: Mapping[str
 
 
 # ---------------------------------------------------------------- METAL's criteria, and directions
-
-
-def metal_name(name: str) -> str:
-    """METAL's criterion of that name or label, in any case, also in the singular; "" for others."""
-    folded = fold(name).rstrip("s")
-    return next((ours for ours in METAL_CRITERIA if fold(ours).rstrip("s") == folded), "")
-
-
-def metal_levels(name: str) -> tuple[Level, ...]:
-    """The levels of METAL's criterion of that name; none for others."""
-    return metal_criterion(metal_name(name)).scale.levels if metal_name(name) else ()
 
 
 def _criterion(name: str, scale: Scale, chosen: Mapping[str, Any], options: Mapping[str, Any]) -> Criterion:

@@ -15,12 +15,14 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
 from metal.data.tables import asides
-from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold, numbered_words, order_of, read_answers
+from metal.data.tables.answers import numbered_words, read_answers
+from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import CHOICE, COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
 from metal.data.tables.nested import nested_columns, unnested
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.roles import columns_of, few_words, roles_of, with_ids_in_parts, with_joined, without_pairs
+from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few
 from metal.errors import DataError, NoColumn
 

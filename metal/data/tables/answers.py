@@ -1,0 +1,185 @@
+"""Answers of a criterion: numbers as people write them, words, and what stands for no answer."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from metal.data.tables.cells import NO_NUMBER, fold
+from metal.data.tables.decimals import NUMBER, is_numeral, with_points
+from metal.data.tables.word_orders import order_of, star_words
+from metal.data.text import MINUS, first_few
+
+if TYPE_CHECKING:
+    from metal.data.records import Scale
+
+_NUMBERED_WORD = re.compile(
+    r"\(?(?P<n>[+-]?\d+(?:\.\d+)?)\)?\s*(?:\((?P<a>[^\W\d_][^()]*)\)|[-–:=.)]?\s*(?P<b>[^\W\d_].*))"
+)
+_WORD_NUMBERED = re.compile(r"(?P<a>[^\W\d_][^()\d]*?)\s*[(\[=:]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[)\]]?")
+_AS_TEXT = re.compile(r"=\"(.*)\"|'(\d.*)")  # how spreadsheets are told that a number is a text
+_MAY_BE_STARS = re.compile(r"\d ?[^\W\d]|[★⭐]")
+_OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
+_SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
+
+
+@dataclass(frozen=True)
+class AnswerTexts:
+    """The distinct answers of a criterion. numbers: of each, NaN for words and what is missing.
+
+    words: spelled as most often, for each answer that is one; "" for others. missing: which stand for no answer.
+    percent: whether all were written with a percent sign. doubtful: numbers that can be read in two ways (see
+    `metal.data.tables.decimals`).
+    """
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+    numbers: tuple[float, ...]
+    words: tuple[str, ...]
+    missing: tuple[bool, ...]
+    percent: bool = False
+    doubtful: tuple[str, ...] = ()
+
+    @property
+    def in_words(self) -> dict[str, int]:
+        """Word -> how often, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for word, count in zip(self.words, self.counts, strict=True):
+            counts[word] += count
+        del counts[""]
+        return dict(counts.most_common())
+
+
+def read_answers(
+    counted: Mapping[str, int],
+    missing: frozenset[str],
+    say: Any,
+    labels: Collection[str] = (),
+    highest: float | None = None,
+    decimal: str = "",
+) -> AnswerTexts:
+    """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line on what was decided.
+
+    labels: of levels that are known; they are answers, also where one stands for no answer elsewhere. So is `none`
+    beside words of an order that holds it (none < low < high). highest: the best or worst score, where it is known.
+    decimal: the decimal mark, where it is known.
+
+    Percent signs, stars and `4/5` are read where all answers fit, commas as `with_points` says; `2 Good` is the number
+    2 with its word. Words that differ only in case, blanks or Unicode form are one.
+    """
+    texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
+    texts = [next(filter(None, match.groups()), "") if (match := _AS_TEXT.fullmatch(text)) else text for text in texts]
+    texts = _without_stars(texts, missing)
+    if all(text.lower() in missing | NO_NUMBER or is_numeral(text) for text in texts):
+        missing |= NO_NUMBER
+    gone = _no_answers(texts, missing, labels)
+    texts = _without_units(texts, gone, say, percents := _percents(texts, gone))
+    numerals = with_points([text for text, absent in zip(texts, gone, strict=True) if not absent], decimal, highest)
+    if numerals.note:
+        say(numerals.note)
+    doubtful = tuple([*counted][texts.index(text)] for text in numerals.doubtful)
+    answered = iter(numerals.texts)
+    texts = [text if absent else next(answered) for text, absent in zip(texts, gone, strict=True)]
+    numbers, folded = [], []
+    for text, absent in zip(texts, gone, strict=True):
+        in_digits = not absent and NUMBER.fullmatch(text) is not None
+        numbers.append(float(text) if in_digits else math.nan)
+        folded.append("" if absent or in_digits else fold(text))
+    if {*_SHORT.values()} & {*folded}:
+        folded = [_SHORT.get(word, word) for word in folded]
+    spelled = _usual_spelling(texts, folded, list(counted.values()))
+    alike = {spelled[key] for key, count in Counter(filter(None, folded)).items() if count > 1}
+    if alike:
+        say(f"spellings that differ in case or blanks are one answer ({first_few(sorted(alike), 3)})")
+    return AnswerTexts(
+        tuple(counted),
+        tuple(counted.values()),
+        tuple(numbers),
+        tuple(spelled.get(word, "") for word in folded),
+        tuple(gone),
+        percents,
+        doubtful,
+    )
+
+
+def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
+    """Numbers of stars, `4 stars` or ★★★★, as numbers where all texts that are an answer are such."""
+    first = next((text for text in texts if text.lower() not in missing), "")
+    if not _MAY_BE_STARS.search(first):
+        return texts
+    stars = re.compile(rf"(\d+(?:[.,]\d+)?) ?(?:{'|'.join(map(re.escape, star_words()))})|([★⭐]+)☆*", re.IGNORECASE)
+    read = []
+    for text in texts:
+        match = stars.fullmatch(text)
+        if not match and text.lower() not in missing:
+            return texts
+        read.append((match[1] or str(len(match[2]))) if match else text)
+    return read
+
+
+def _no_answers(texts: Sequence[str], missing: Collection[str], labels: Collection[str]) -> list[bool]:
+    """Which texts stand for no answer."""
+    on_levels = set(map(fold, labels))
+    gone = []
+    for text in texts:
+        absent = not text or text.lower() in missing or _number_in(text, missing)
+        gone.append(absent and (not text or fold(text) not in on_levels))
+    if "none" in map(str.lower, texts) and not on_levels:
+        words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
+        if words and not any(map(is_numeral, words)) and order_of([*words, "none"]):
+            gone = [absent and text.lower() != "none" for text, absent in zip(texts, gone, strict=True)]
+    return gone
+
+
+def _percents(texts: Sequence[str], gone: Sequence[bool]) -> bool:
+    """Whether all answers are numbers with a percent sign."""
+    answers = [text for text, absent in zip(texts, gone, strict=True) if not absent]
+    return bool(answers) and all("%" in text and is_numeral(text.strip("% ")) for text in answers)
+
+
+def _without_units(texts: list[str], gone: Sequence[bool], say: Any, percents: bool) -> list[str]:
+    """The texts without percent signs, or without the `/5` that all answers end in."""
+    if percents:
+        say("percent signs left out")
+        return [text.strip("% ") for text in texts]
+    matches = [_OUT_OF.fullmatch(text) for text, absent in zip(texts, gone, strict=True) if not absent]
+    ends = {match[2] if match else "" for match in matches}
+    if len(ends) != 1 or "" in ends:
+        return texts
+    say(f"written out of {ends.pop()}")
+    return [_OUT_OF.sub(r"\1", text) for text in texts]
+
+
+def _number_in(text: str, missing: Collection[str]) -> bool:
+    """Whether it is a number that is listed in its usual spelling: -999 stands for -999.0 too."""
+    return bool(NUMBER.fullmatch(text)) and f"{float(text):.15g}" in missing
+
+
+def _usual_spelling(texts: Iterable[str], folded: Iterable[str], counts: Iterable[int]) -> dict[str, str]:
+    best: dict[str, tuple[int, str]] = {}
+    for text, word, count in zip(texts, folded, counts, strict=True):
+        if word:
+            best[word] = max(best.get(word, (0, "")), (count, " ".join(text.split())))
+    return {word: text for word, (_, text) in best.items()}
+
+
+def zero_may_be_no_answer(scale: Scale) -> bool:
+    """Whether 0 is the lowest of plain numbers that end as scales do which mostly begin with 1."""
+    plain = all(level.label == f"{level.value:g}" for level in scale.levels)
+    return plain and len(scale.levels) > 2 and scale.values[0] == 0 and scale.values[-1] in (5, 7, 10)
+
+
+def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
+    """Word -> its number and the rest, where every word is such and no number has two (`2 Good`, `Good (2)`)."""
+    split = {w: match for w in words if (match := _NUMBERED_WORD.fullmatch(w) or _WORD_NUMBERED.fullmatch(w))}
+    labels = {word: next(filter(None, map(match.groupdict().get, "ab"))) for word, match in split.items()}
+    values = {word: (float(match["n"]), labels[word].strip()) for word, match in split.items()}
+    distinct = (
+        len({value for value, _ in values.values()}) == len(values) == len({label for _, label in values.values()})
+    )
+    return values if values and len(values) == len(words) and distinct else None

@@ -1,0 +1,119 @@
+"""Decimal commas, decimal points, and what divides thousands: numbers as the countries of the world write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE)
+MARKS = (",", ".")
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+")
+_WITH_POINT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)")
+_THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+# With thousands divided by the other mark.
+_DIVIDED = {
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),
+}
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """Numbers in texts. texts: as given, numbers with a point for decimals and nothing between thousands.
+
+    note: what was decided; "" where there was no choice. doubtful: texts that contradict each other or the decimal
+    mark that the user named, or a single one that may be 1.5 or 1,500.
+    """
+
+    texts: tuple[str, ...]
+    note: str = ""
+    doubtful: tuple[str, ...] = ()
+
+
+def is_numeral(text: str) -> bool:
+    """Whether it is a number, in whichever country."""
+    if NUMBER.fullmatch(text):
+        return True
+    return any(pattern.fullmatch(text) for pattern in (_WITH_COMMA, *_DIVIDED.values()))
+
+
+def with_points(texts: Sequence[str], decimal: str = "", highest: float | None = None) -> Numerals:
+    """The texts with a decimal point in each number; those that are no numbers stay.
+
+    decimal: the user's decimal mark, one of MARKS, or "" to see it from the texts. A comma that can be read in one way
+    only is: `3,5` beside whole numbers is a decimal comma. Where each comma has three digits after it, `highest`, the
+    best or worst score, decides whether it divides thousands.
+
+    >>> with_points(["3,5", "4"]).texts, with_points(["3,5", "4.0"]).doubtful
+    (('3.5', '4'), ('3,5', '4.0'))
+    """
+    if decimal:
+        return _by_mark(texts, decimal)
+    if not any("," in text for text in texts):
+        return Numerals(tuple(texts))
+    commas = [text for text in texts if _WITH_COMMA.fullmatch(text)]
+    points = [text for text in texts if _WITH_POINT.fullmatch(text)]
+    divided = {mark: [text for text in texts if mark in text and _both(text, mark)] for mark in MARKS}
+    marks = [mark for mark in MARKS if divided[mark]]
+    if len(marks) == 2:
+        return Numerals(tuple(texts), doubtful=(divided[","][0], divided["."][0]))
+    if marks:
+        return _by_mark(texts, marks[0])
+    if not commas:
+        return Numerals(tuple(texts))
+    read = tuple(_decimal_point(text) for text in texts)
+    if points:
+        return Numerals(read, doubtful=(commas[0], points[0]))
+    if not all(map(_THREE_DIGITS.fullmatch, commas)):
+        return Numerals(read, "decimal commas")
+    if highest is None:
+        return Numerals(read, doubtful=(commas[0],))
+    return _by_mark(texts, "." if highest >= 1000 else ",")
+
+
+def _both(text: str, decimal: str) -> bool:
+    """Whether the text has both marks, the last of which is `decimal`: 1,234.5 or 1.234,5."""
+    other = MARKS[decimal == ","]
+    return other in text and _DIVIDED[decimal].fullmatch(text) is not None
+
+
+def _decimal_point(text: str) -> str:
+    return text.replace(",", ".") if _WITH_COMMA.fullmatch(text) else text
+
+
+def _by_mark(texts: Sequence[str], decimal: str) -> Numerals:
+    """The texts read with that decimal mark; doubtful is the first number that has the other in its place."""
+    read, doubtful = [], []
+    for text in texts:
+        if decimal == "," and (_WITH_COMMA.fullmatch(text) or _DIVIDED[","].fullmatch(text)):
+            read.append(text.replace(".", "").replace(",", "."))
+        elif decimal == "." and _DIVIDED["."].fullmatch(text):
+            read.append(text.replace(",", ""))
+        else:
+            read.append(_decimal_point(text))
+            other = _WITH_POINT if decimal == "," else _WITH_COMMA
+            if other.fullmatch(text):
+                doubtful.append(text)
+    has_comma = any("," in text and is_numeral(text) for text in texts)
+    note = ("decimal commas" if decimal == "," else "commas between thousands") if has_comma else ""
+    return Numerals(tuple(read), note, tuple(doubtful[:1]))
+
+
+def about_doubtful(doubtful: Sequence[str], decimal: str, name: str) -> tuple[str, str]:
+    """What is wrong with doubtful numbers of a criterion, and what to do."""
+    same_mark = "Write all of them with the same decimal mark"
+    if decimal:
+        other = "point" if decimal == "," else "comma"
+        return f"{doubtful[0]!r} of {name} has a decimal {other}, against `decimal={decimal!r}`", same_mark
+    if len(doubtful) == 1:
+        problem = f"{doubtful[0]!r} of {name} may have a decimal comma or stand for a thousand"
+        ends = {name: "1-5"}
+        return problem, f"Say which: `decimal=','` or `decimal='.'`; or the ends of the scale: `ranges={ends}`"
+    comma, point = doubtful
+    problem = f"{comma!r} and {point!r} of {name}: a decimal comma beside a decimal point"
+    if _DIVIDED["."].fullmatch(comma):
+        return problem, f"{same_mark}; if the commas divide thousands: `decimal='.'`"
+    if _DIVIDED[","].fullmatch(point):
+        return problem, f"{same_mark}; if the points divide thousands: `decimal=','`"
+    return problem, same_mark

@@ -1,0 +1,193 @@
+"""Orders of answers in words: METAL's, in orders/LANGUAGE.toml, and those of the user's own file.
+
+A file holds tables like this one, from the worst or least to the best or most:
+
+    [[order]]
+    kind = "quality"
+    words = ["cold", ["tepid", "lukewarm"], "warm"]
+
+A list holds spellings of one place. Case, blanks, dashes, commas and accents do not count. A scale may lack places
+and uses one spelling of each. kind: truth (whether something is so), quality (the last is better whatever is asked),
+degree, or agreement. `stars = ["star", "stars"]` above the tables names what follows the number in "4 stars".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from metal.data.files import read_toml
+from metal.data.tables.cells import fold
+from metal.errors import DataError, UsageError
+
+FOLDER = Path(__file__).with_name("orders")
+ORDER_KINDS = ("truth", "quality", "degree", "agreement")
+FORMAT = "Write [[order]] tables with kind (" + ", ".join(ORDER_KINDS) + ') and words = ["WORST", ..., "BEST"]'
+_SAME_LETTER = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "’": "'", "ʼ": "'", "ँ": "ं"}
+    | {"أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه"}
+)
+_JOINER = re.compile("(?<=[\u0600-\u06ff])\u200c")  # Persian writes a blank in its place as often
+# Vowel signs, joiners, points below letters, commas, and what ends a sentence.
+_NOT_READ = re.compile("[\u0640\u064b-\u0652\u200b-\u200f\u093c\u09bc,،、]|[.!。！]+$")
+
+
+@dataclass(frozen=True)
+class Order:
+    """A known order of words. places: spelling, as `spelled` writes it -> its place, the worst or least being 0.
+
+    kind: one of ORDER_KINDS. of: the language, or the user's file.
+    """
+
+    kind: str
+    places: Mapping[str, int]
+    of: str
+
+
+@dataclass(frozen=True)
+class OrderFile:
+    """What one file says. stars: words after a number of stars."""
+
+    orders: tuple[Order, ...]
+    stars: tuple[str, ...] = ()
+
+
+NO_ORDERS = OrderFile(())
+_OWN: ContextVar[OrderFile] = ContextVar("own orders", default=NO_ORDERS)
+
+
+def spelled(word: str) -> str:
+    """A word as orders compare it.
+
+    >>> spelled("Très  élevé"), spelled("İYİ"), spelled("जाँच")
+    ('tres eleve', 'iyi', 'जांच')
+    """
+    letters = fold(word)
+    if not letters.isascii():
+        letters = _JOINER.sub(" ", letters).translate(_SAME_LETTER)
+        decomposed = unicodedata.normalize("NFD", letters)
+        letters = unicodedata.normalize("NFC", re.sub("(?<=[a-zеЕ])[\u0300-\u036f]+", "", decomposed))
+    return _NOT_READ.sub("", letters)
+
+
+def read_orders(path: Path) -> OrderFile:
+    """The orders of a TOML file. Raises DataError, with the number of the table, for one that is no order."""
+    if not path.is_file():
+        raise UsageError(f"`word_orders`: {path}: no such file")
+    content = read_toml(path)
+    unknown = sorted(content.keys() - {"order", "stars"})
+    tables = content.get("order")
+    if unknown or not isinstance(tables, list) or not tables:
+        problem = f"{unknown[0]!r} is no part of a file of orders" if unknown else "no [[order]] in it"
+        raise DataError(path, problem, FORMAT)
+    stars = content.get("stars", [])
+    if not _are_words(stars):
+        raise DataError(path, "stars is no list of words", 'Write stars = ["star", "stars"]')
+    orders = [_order(table, path, f"{path} order {number}") for number, table in enumerate(tables, 1)]
+    return OrderFile(tuple(orders), tuple(stars))
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) and word.strip() for word in value)
+
+
+def _order(table: Any, path: Path, where: str) -> Order:
+    """One [[order]] table, checked."""
+    if not isinstance(table, dict) or table.keys() != {"kind", "words"}:
+        raise DataError(where, "an order has kind and words, and nothing else", FORMAT)
+    if table["kind"] not in ORDER_KINDS:
+        raise DataError(where, f"kind {table['kind']!r} is none of {', '.join(ORDER_KINDS)}")
+    if not isinstance(table["words"], list) or len(table["words"]) < 2:
+        raise DataError(where, "words is no list of at least two places", FORMAT)
+    places: dict[str, int] = {}
+    for place, spellings in enumerate(table["words"]):
+        spellings = [spellings] if isinstance(spellings, str) else spellings
+        if not _are_words(spellings) or not spellings:
+            raise DataError(where, f"place {place + 1} is neither a word nor a list of spellings", FORMAT)
+        for word in map(spelled, spellings):
+            if places.setdefault(word, place) != place:
+                raise DataError(where, f"{word!r} stands in two places", "Keep one of them")
+    return Order(table["kind"], places, path.stem if path.parent == FOLDER else str(path))
+
+
+@lru_cache(maxsize=1)
+def _metal_orders() -> tuple[OrderFile, ...]:
+    """METAL's files, English first: where two orders agree on the ranks, the first says which kind they are."""
+    paths = sorted(FOLDER.glob("*.toml"), key=lambda path: (path.stem != "en", path.stem))
+    return tuple(map(read_orders, paths))
+
+
+@lru_cache(maxsize=1)
+def _by_word() -> dict[str, list[Order]]:
+    """Spelling -> METAL's orders that hold it."""
+    orders: dict[str, list[Order]] = {}
+    for file in _metal_orders():
+        for order in file.orders:
+            for word in order.places:
+                orders.setdefault(word, []).append(order)
+    return orders
+
+
+@contextmanager
+def own_orders(path: str | Path | None) -> Iterator[None]:
+    """Within it, the orders of the file come before METAL's. path: None for no file. Raises what `read_orders` does."""
+    file = read_orders(Path(path)) if path else NO_ORDERS
+    token = _OWN.set(file)
+    try:
+        yield
+    finally:
+        _OWN.reset(token)
+
+
+def star_words() -> list[str]:
+    """What follows the number in "4 stars", in all languages, the longest first."""
+    words = {word.casefold() for file in (_OWN.get(), *_metal_orders()) for word in file.stars}
+    return sorted(words, key=lambda word: (-len(word), word))
+
+
+def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]:
+    """The orders that hold all words, each at a place of its own, and word -> rank by each; the user's alone where one
+    of them does.
+
+    Places without a word close up: `poor` and `good` are 0 and 1.
+    """
+    by_spelling = {spelled(word): word for word in words}
+    if not words or len(by_spelling) < len(words):
+        return []
+    first = next(iter(by_spelling))
+    for orders in (_OWN.get().orders, _by_word().get(first, ())):
+        fitting = []
+        for order in orders:
+            places = {word: order.places.get(spelling, -1) for spelling, word in by_spelling.items()}
+            if min(places.values()) >= 0 and len(set(places.values())) == len(words):
+                in_order = sorted(words, key=places.__getitem__)
+                fitting.append((order, {word: rank for rank, word in enumerate(in_order)}))
+        if fitting:
+            return fitting
+    return []
+
+
+def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
+    """The kind of the first known order that holds all words, and word -> rank; None where there is none, and where
+    two that do contradict each other.
+
+    >>> order_of(["Good", "bad", "Medium"])
+    ('quality', {'bad': 0, 'Medium': 1, 'Good': 2})
+    """
+    fitting = fitting_orders(words)
+    if not fitting or any(ranks != fitting[0][1] for _, ranks in fitting):
+        return None
+    return fitting[0][0].kind, fitting[0][1]
+
+
+def in_upper_half(word: str) -> bool:
+    """Whether a word stands nearer the end than the beginning of the first known order that holds it."""
+    order = fitting_orders([word])[0][0]
+    return 2 * order.places[spelled(word)] > max(order.places.values())

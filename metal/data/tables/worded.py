@@ -1,0 +1,172 @@
+"""Answers in words: their scale, from the levels named in options, the numbers in them, or a known order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.data.formats import metal_criterion
+from metal.data.records import Level, Scale, is_free_text
+from metal.data.tables.answers import AnswerTexts, numbered_words
+from metal.data.tables.cells import fold
+from metal.data.tables.levels import in_list, levels_from, metal_levels, metal_name, numbers_in
+from metal.data.tables.word_orders import fitting_orders, in_upper_half, order_of
+from metal.data.text import first_few
+from metal.errors import DataError, UnknownOrder
+
+_MONTHS = (
+    "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|janv|févr|mars|avr|mai|juin|juil|août|déc|mär|mrz|okt|dez"
+    "|ene|abr|ago|dic|gen|mag|giu|lug|set|ott|fev|out|mrt|mei|sty|lut|kwi|maj|cze|lip|sie|wrz|paź|lis|gru"
+    "|янв|фев|мар|апр|май|мая|июн|июл|авг|сен|окт|ноя|дек|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara"
+)
+# What spreadsheets make of 1-3 and 1/3: 1-Mar, Mar-01, 01.03.2024, 2024-03-01 00:00:00, 3月1日.
+_DATE = re.compile(
+    rf"\d{{1,2}}[-. /]+(?:{_MONTHS})\.?|(?:{_MONTHS})\.?[-. /]+\d{{1,2}}|\d{{1,2}}([./-])\d{{1,2}}\1\d{{4}}"
+    r"|\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+)?|\d{1,2}月\d{1,2}日",
+    re.IGNORECASE,
+)
+
+
+def scale_of_words(
+    name: str,
+    answers: AnswerTexts,
+    chosen: Mapping[str, Any],
+    place_of: Callable[[str], str],
+    say: Callable[[str], None],
+) -> tuple[Scale, np.ndarray[Any, Any]]:
+    """Scale and scores of a criterion's answers, of which some or all are words.
+
+    place_of: the file and row of a word. say: takes a line on what was decided. Raises DataError for dates, free text,
+    words among numbers and answers that are none of the levels, UnknownOrder for words whose order is not known.
+    """
+    words = answers.in_words
+    numbers = [number for number in answers.numbers if not np.isnan(number)]
+    measure = chosen.get("measures", "ordinal")
+    if not chosen.get("levels"):
+        _check_dates(name, words, place_of)
+    _check_free_text(name, answers, place_of)
+    if chosen.get("levels"):
+        levels = levels_from(chosen["levels"])
+        return Scale(measure, levels), _scores_on(levels, name, answers, place_of)
+    coded = _coded(name, words, numbers)
+    if coded is None and numbers:
+        word = next(iter(words))
+        remedy = (
+            'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
+            f"no answer: `missing={[in_list(word)]}`"
+        )
+        raise DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
+    if coded is None and measure != "nominal":
+        raise _unknown_order(name, words, place_of)
+    if coded is None:
+        labels = sorted(words)
+        coded = {label: (float(code), label) for code, label in enumerate(labels)}
+    levels = _two_or_more(coded)
+    if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
+        levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
+    if measure != "nominal":
+        say(f"in words, taken as {' < '.join(level.label for level in levels)}")
+    by_word = {word: value for word, (value, _) in coded.items()}
+    scores = [by_word.get(word, number) for word, number in zip(answers.words, answers.numbers, strict=True)]
+    return Scale(measure, levels), np.array(scores)
+
+
+def _scores_on(
+    levels: Sequence[Level], name: str, answers: AnswerTexts, place_of: Callable[[str], str]
+) -> np.ndarray[Any, Any]:
+    """Scores of answers on levels that are known. A number among labels such as S1 and S2 is that of a label."""
+    by_word = {fold(level.label): level.value for level in levels}
+    numbered = numbers_in(level.label for level in levels)
+    by_number = {level.value: level.value for level in levels}
+    if numbered:
+        by_number = {numbered[level.label]: level.value for level in levels}
+    scores = []
+    for text, word, number in zip(answers.texts, answers.words, answers.numbers, strict=True):
+        score = by_word.get(fold(word)) if word else by_number.get(number, by_word.get(fold(text)))
+        if score is None and (word or not np.isnan(number)):
+            shown = ", ".join(level.shown for level in levels)
+            problem = f"label {_shown(word or text)} of {name} is not in `levels`"
+            raise DataError(place_of(word or text), problem, f"Add it to {shown}")
+        scores.append(np.nan if score is None else score)
+    return np.array(scores)
+
+
+def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], str]) -> None:
+    """Raises DataError for a date: spreadsheets make dates of ranges."""
+    date = next(filter(_DATE.fullmatch, words), None)
+    if date is None:
+        return
+    problem = f"answer {date!r} of {name} is a date, which spreadsheets make of answers such as 1-3 or 1/3"
+    remedy = "Format the column as text, enter the answers again and save"
+    levels = {name: f"{date}<...<BEST"}
+    raise DataError(place_of(date), problem, f"{remedy}; or say what the dates stand for: `levels={levels}`")
+
+
+def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], str]) -> None:
+    """Raises DataError where nearly every answer is another text."""
+    words = answers.in_words
+    answered = sum(words.values())
+    for count, number in zip(answers.counts, answers.numbers, strict=True):
+        answered += 0 if np.isnan(number) else count
+    if is_free_text(len(words), answered):
+        word = next(iter(words))
+        remedy = 'Name the column that holds scores, or replies: `columns={"reply": COLUMN}`'
+        problem = f"{len(words):,} different texts as scores of {name}, such as {_shown(word)}: free text"
+        raise DataError(place_of(word), problem, remedy)
+
+
+def _unknown_order(name: str, words: Mapping[str, int], place_of: Callable[[str], str]) -> UnknownOrder:
+    """The error for words that no order holds, or that several hold and rank differently."""
+    listed = first_few([_shown(word) for word in words], 5)
+    problem = f"answers in words whose order METAL does not know ({listed})"
+    rankings: dict[str, str] = {}
+    for order, ranks in fitting_orders(list(words)):
+        rankings.setdefault(" < ".join(ranks), order.of)
+    if len(rankings) > 1:
+        both = " or ".join(f"{ranking} ({of})" for ranking, of in list(rankings.items())[:2])
+        problem = f"answers in words that two known orders rank differently: {both}"
+    remedy = (
+        f"Say it: `levels={ {name: 'WORST<...<BEST'} }` or, for many, `word_orders=FILE`; "
+        f"`measures={ {name: 'nominal'} }` where they have none"
+    )
+    return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
+
+
+def _shown(word: str) -> str:
+    return repr(word if len(word) <= 40 else f"{word[:39]}…")
+
+
+def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dict[str, tuple[float, str]] | None:
+    """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None where none fits."""
+    ours = metal_levels(name)
+    by_label = {fold(level.label): level for level in ours}
+    if all(fold(word) in by_label for word in words) and {level.value for level in ours} >= set(numbers):
+        return {word: (by_label[fold(word)].value, by_label[fold(word)].label) for word in words}
+    numbered, pattern = numbered_words(words), "{:g}"
+    if numbered is None and (by_number := numbers_in(words)):
+        numbered = {word: (number, word) for word, number in by_number.items()}
+        pattern = re.sub(r"\d+$", "{:g}", next(iter(words)))  # a bare 1 among S1, S2, ... is S1
+    if numbered is not None:
+        values = [value for value, _ in numbered.values()]
+        if not numbers or min(values) <= min(numbers) <= max(numbers) <= max(values):
+            return numbered | {f"{x:g}": (x, pattern.format(x)) for x in numbers if x not in values}
+    order = order_of(words) if not numbers else None
+    if order is None:
+        return None
+    kind, places = order
+    if len(places) == 1:
+        return {word: (float(in_upper_half(word)), word) for word in places}
+    labels = [level.label for level in ours] if kind == "truth" and len(ours) == len(places) else list(places)
+    return {word: (float(place), labels[place]) for word, place in places.items()}
+
+
+def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
+    """The levels in order; a scale has at least two answers, also where all raters always gave the same one."""
+    levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))
+    if len(levels) > 1:
+        return levels
+    other = Level(1 - levels[0].value if levels[0].value in (0, 1) else levels[0].value + 1, "(other)")
+    return tuple(sorted((*levels, other), key=lambda level: level.value))
