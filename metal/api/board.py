@@ -228,8 +228,9 @@ def submit_metric(
     """Add a metric: `metric` is a program (metric.py), or a table of scores (CSV, TSV, JSONL, Parquet, XLSX).
 
     A program is a Python file with a function score(output, ...). It runs in a process
-    of its own, with a limit on time and memory, and, as far as this system allows, without a network and without any
-    file but its own, those of `reads` and Python's. It is kept with the board, and scores generators that join later.
+    of its own, with a limit on time, memory and what it writes, and, as far as this system
+    allows, without a network and without any file but its own, those of `reads` and Python's.
+    It is kept with the board, and scores generators that join later.
 
     A table has the columns output and score, or source, generator and score.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from metal.raters.isolation import Limits, isolated_metric
-from metal.raters.isolation.kernel import MACHINES, landlock_version
+from metal.raters.isolation.calls import MACHINES
+from metal.raters.isolation.kernel import landlock_version
 from metal.raters.metrics import Item, Scored, scored
 
 Run = Callable[..., list[Scored]]

@@ -8,12 +8,15 @@ import socket
 import struct
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from metal.raters.isolation import Limits, child_path, isolated_metric
-from metal.raters.isolation.kernel import MACHINES, REFUSED, SOMETIMES_REFUSED, filter_for, numbers
+from metal.raters.isolation import Limits, isolated_metric
+from metal.raters.isolation.asking import child_path
+from metal.raters.isolation.calls import MACHINES, REFUSED, SOMETIMES_REFUSED, filter_for, numbers
+from metal.raters.isolation.limits import Disk
 from metal.raters.metrics import Item, scored
 
 HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]  # of x86-64, of other machines
@@ -26,7 +29,9 @@ def tried(layer: str, deed: str) -> str:
 import os, signal, socket, sys
 sys.path[:] = {child_path()!r}
 from pathlib import Path
-from metal.raters.isolation.kernel import give_up_privileges, leave_network, refuse_system_calls, shut_in
+from metal.raters.isolation.calls import refuse_system_calls
+from metal.raters.isolation.kernel import give_up_privileges, leave_network, shut_in
+from metal.raters.isolation.limits import Disk
 if not ({layer}):
     print("no layer")
     sys.exit()
@@ -41,7 +46,7 @@ except OSError as error:
 
 
 LANDLOCK = "give_up_privileges() or shut_in([Path('/usr')], [])"
-FILTER = "give_up_privileges() or refuse_system_calls()"
+FILTER = "give_up_privileges() or refuse_system_calls(Disk.OWN)"
 
 
 @pytest.fixture
@@ -107,8 +112,8 @@ def test_the_filter_alone_shuts_the_network_and_other_processes(filtered: None, 
 
 
 def test_a_filter_is_a_program_the_kernel_takes_on_every_machine() -> None:
-    for machine, column in MACHINES.values():
-        program = filter_for(machine, column, os.getpid())
+    for (machine, column), disk in product(MACHINES.values(), Disk):
+        program = filter_for(machine, column, os.getpid(), disk)
         assert len(program) < 4096
         assert program[-1][0] == 0x06
         for place, (code, yes, no, operand) in enumerate(program):

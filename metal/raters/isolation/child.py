@@ -19,8 +19,17 @@ from typing import Any
 
 import metal
 from metal.errors import MetalError, UsageError
-from metal.raters.isolation import Limits
-from metal.raters.isolation.kernel import die_with, give_up_privileges, leave_network, refuse_system_calls, shut_in
+from metal.raters.isolation.calls import refuse_and_count, refuse_system_calls
+from metal.raters.isolation.disk import tell
+from metal.raters.isolation.kernel import (
+    die_with,
+    give_up_privileges,
+    leave_network,
+    own_file_system,
+    shut_in,
+    yield_to_others,
+)
+from metal.raters.isolation.limits import MEGABYTE, Disk, Limits
 from metal.raters.metrics.contract import Item, Metric
 from metal.raters.metrics.own import metric_from_file
 
@@ -42,9 +51,8 @@ def main(request: Mapping[str, Any]) -> None:
     os.set_inheritable(answers.fileno(), False)
     items = [_item(line) for line in sys.stdin.buffer]
     try:
-        protections = confine(
-            Limits(**request["limits"]), Path.cwd(), [Path(path) for path in request["readable"]], request["parent"]
-        )
+        limits, readable = Limits(**request["limits"]), [Path(path) for path in request["readable"]]
+        protections = confine(limits, Path.cwd(), readable, request["parent"], request["control"])
         if request["action"] == "protections":
             lines: list[Any] = [{"protections": protections}]
         elif request["action"] == "describe":
@@ -80,30 +88,56 @@ def _described(metric: Metric) -> dict[str, Any]:
 # ---------------------------------------------------------------- what is given up, and in words what that came to
 
 
-def confine(limits: Limits, folder: Path, readable: Sequence[Path], parent: int) -> list[str]:
-    """Shut this process in for good; `folder` is where it may write.
+def confine(
+    limits: Limits, folder: Path, readable: Sequence[Path], parent: int, control: int | None = None
+) -> list[str]:
+    """Shut this process in for good.
+
+    folder: where it may write. control: a socket where the parent is told how that is limited.
 
     Returns a sentence for each protection, also for those that this system does not give. Raises UsageError where
     the process has threads, which would stay outside.
     """
-    network = files = calls = False
-    version = 0
+    network = calls = False
+    version, disk, listener = 0, Disk.NONE, None
     if sys.platform == "linux":
         if len(os.listdir("/proc/self/task")) > 1:
             raise UsageError("a thread is running before the program; no package may start one when Python starts")
         die_with(parent)
+        yield_to_others()
         network = leave_network()
+        if own_file_system(folder, limits.disk_mb, limits.files):
+            disk = Disk.OWN
         give_up_privileges()
-        version = shut_in([*python_folders(), *map(Path, SYSTEM), *readable], [folder, NOWHERE])
-        files = version > 0
-    memory = limit_resources(limits)
-    if sys.platform == "linux":
-        calls = refuse_system_calls()
+        disk, listener, calls = _filtered(disk)
+        writable = [NOWHERE] if disk is Disk.NONE else [folder, NOWHERE]
+        version = shut_in([*python_folders(), *map(Path, SYSTEM), *readable], writable)
+    memory = limit_resources(limits, disk)
+    if control is not None:
+        tell(control, disk, listener)
+    return _sentences(limits, disk, network, calls, version, memory)
+
+
+def _filtered(disk: Disk) -> tuple[Disk, int | None, bool]:
+    """Refuse system calls; without a file system of its own, have what the process makes counted.
+
+    Returns where it may write then, the listener, and whether calls are refused.
+    """
+    if disk is not Disk.OWN:
+        listener = refuse_and_count()
+        if listener is not None:
+            return Disk.COUNTED, listener, True
+    return disk, None, refuse_system_calls(disk)
+
+
+def _sentences(limits: Limits, disk: Disk, network: bool, calls: bool, version: int, memory: bool) -> list[str]:
+    """The protections in words. version: of Landlock, 0 where there is none."""
+    reads = "files: it reads Python, system libraries, its own file and what it was given; it writes "
+    nowhere = disk is Disk.NONE
     return [
         _network(calls, network, version),
-        "files: it reads Python, system libraries, its own file and what it was given; it writes in a folder of its "
-        "own, which is deleted"
-        if files
+        reads + ("nowhere" if nowhere else "in a folder of its own, which is deleted")
+        if version
         else "files: it reads and writes whatever its user may; this system offers no Landlock",
         "owners, permissions and dates of files stay as they are"
         if calls
@@ -115,7 +149,7 @@ def confine(limits: Limits, folder: Path, readable: Sequence[Path], parent: int)
         if calls or version >= 6
         else "signals: it can end other processes of its user",
         f"memory: {limits.memory_mb:,} MB" if memory else "memory: not limited, this system does not allow it",
-        f"time: {limits.seconds:,g} s; files: {limits.file_mb:,} MB each, {limits.disk_mb:,} MB together; "
+        f"time: {limits.seconds:,g} s; it writes {limits.writing(disk)}; "
         f"threads: {limits.threads:,}; environment: none of its user's",
     ]
 
@@ -136,15 +170,14 @@ def python_folders() -> list[Path]:
     return [*prefixes, *packages, Path(metal.__path__[0])]
 
 
-def limit_resources(limits: Limits) -> bool:
+def limit_resources(limits: Limits, disk: Disk) -> bool:
     """Set what the system counts; whether memory is among it."""
-    megabyte = 1 << 20
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, limits.file_mb * megabyte)
+    _limit(resource.RLIMIT_FSIZE, limits.file_bytes(disk))
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     # A second line behind the clock of the parent, should that be gone: seconds are counted on every core.
     _limit(resource.RLIMIT_CPU, (int(limits.seconds) + 1) * (os.cpu_count() or 1))
-    return _limit(resource.RLIMIT_AS, limits.memory_mb * megabyte)
+    return _limit(resource.RLIMIT_AS, limits.memory_mb * MEGABYTE)
 
 
 def _limit(what: int, most: int) -> bool:
