@@ -17,9 +17,12 @@ NEARLY = 0.65  # share of letters that a mistyped verb has in common with what w
 OTHER_WORDS = {
     "evaluate": "audit",
     "eval": "audit",
+    "help": "--help",
     "list": "ls",
+    "open": "report",
     "show": "report",
     "validate": "check",
+    "version": "--version",
     "view": "report",
 }
 

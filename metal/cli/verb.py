@@ -171,6 +171,18 @@ def verb(
 class CommandGroup(click.Group):
     """A group whose help says what each of its commands does: a whole sentence, in words of the command line."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            message = error.format_message().rstrip(".")
+            if args[0].startswith("-") or message.endswith("?"):
+                raise
+            commands = ", ".join(f"{ctx.command_path} {name}" for name in sorted(self.commands))
+            raise click.UsageError(f"{message}; write one of: {commands}", ctx) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         root = ctx.find_root().command
         rows = []

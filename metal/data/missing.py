@@ -14,7 +14,11 @@ PLACES = ("datasets", "runs")  # where a folder may lie that is named without it
 
 
 def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") -> UsageError:
-    """The error for a path where there is nothing. remedy: what it says where nothing is called nearly like it."""
+    """The error for a path where there is nothing, or something else. remedy: what it says where nothing is called
+    nearly like it.
+    """
+    if Path(path).exists():
+        return UsageError(f"{path}: {'a folder' if Path(path).is_dir() else 'a file'}, not a {what}{remedy}")
     meant = nearest_path(Path(path))
     if meant:
         remedy = f"; did you mean {str(meant)!r}?"

@@ -92,3 +92,19 @@ def test_import_csv_says_that_tables_need_no_format(typed: InProcess) -> None:
     for words in (["csv", "wide.csv"], ["wide.csv", "csv"], ["Excel", "wide.csv"], ["wide.csv", "wide.csv"]):
         message = typed.refused("import", *words, "--out", "mine")
         assert "is not known; tables need none: give the path of one table, and leave it out" in message
+
+
+def test_a_table_where_a_folder_is_wanted_is_not_called_missing(typed: InProcess) -> None:
+    assert typed.refused("report", "wide.csv").startswith("wide.csv: a file, not a run folder (make one with")
+    assert typed.refused("annotate", "export", "wide.csv", "--to", "html").startswith("wide.csv: a file, not a dataset")
+    assert "a table joins a dataset: metal import wide.csv" in typed.refused("check", "wide.csv", "wide.csv")
+
+
+def test_data_in_the_place_of_a_groups_command_name_the_commands(typed: InProcess) -> None:
+    assert typed.refused("bias", "wide.csv").endswith("'wide.csv'; write one of: metal bias language, metal bias plan")
+    assert "Did you mean 'language'?" in typed.refused("bias", "langage")
+
+
+def test_help_and_version_are_options(typed: InProcess) -> None:
+    assert "Did you mean '--help'?" in typed.refused("help")
+    assert "Did you mean '--version'?" in typed.refused("version")

@@ -64,8 +64,8 @@ def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assign
 def read_in_english(assignment: Assignment) -> str:
     """The language of the outputs where it has no words for the form, which is then in English; empty otherwise."""
     language = sides(assignment.language)[1]
-    known = assignment.frame.language != "en" or language.split("-")[0] in (*NO_LANGUAGE, "en")
-    return "" if known else language
+    understood = assignment.frame.language != "en" or language.split("-")[0] in (*NO_LANGUAGE, "en")
+    return "" if understood else language
 
 
 def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[str]:
