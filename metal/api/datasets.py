@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.api.read import Data, Inputs, Ratings
-    from metal.auditing.check import Finding
+    from metal.auditing.as_read import Finding
     from metal.data.dataset import Dataset
     from metal.data.records import Criterion
 
@@ -43,7 +43,7 @@ class Check:
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """All that makes figures doubtful, with the kind of each."""
-        from metal.auditing.check import Finding
+        from metal.auditing.as_read import Finding
 
         return (*(Finding("test-questions", line) for line in self.test_questions), *self.findings)
 

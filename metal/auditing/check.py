@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.auditing.as_read import SHOWN, Finding, as_read
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
@@ -20,10 +21,8 @@ from metal.data.progress import followed
 from metal.data.ratings import names_in
 from metal.data.text import name, note, plural
 
-OWN_SOURCES = "every output is its own source"
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
 FEW_ITEMS = 30  # people with fewer items are left out of the alternative annotator test
-SHOWN = 5  # how many names a message lists
 FAR = 3  # a score is far from the others when its gap is more than so many times their range
 OPPOSITE = -0.3  # correlation with other criteria below which a direction is doubtful
 MOST_OF_REASON = 60  # characters: a reason may be a whole reply
@@ -85,14 +84,6 @@ def _labels(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["criterion", "rater", "level", "count", "share"])
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A problem: a stable code for programs, and a sentence for people."""
-
-    code: str
-    message: str
-
-
 def lint(dataset: Dataset) -> list[Finding]:
     """All findings, the most serious kinds first."""
     dataset = one_item_per_pair(dataset)
@@ -114,8 +105,7 @@ def lint(dataset: Dataset) -> list[Finding]:
         _other_scale(counted),
         _far_levels(counted),
         _alike_names(dataset),
-        _own_sources(dataset),
-        _places_in_lists(dataset),
+        as_read(dataset),
         _opposite_criteria(dataset, table),
         _few_items(counts),
         _unanswered(table),
@@ -301,27 +291,6 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
             more = f" and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
             listed = "; ".join(map(name, alike[:SHOWN]))
             yield Finding("alike-names", f"{what}: names that differ only in case or blanks, {listed}{more}")
-
-
-def _own_sources(dataset: Dataset) -> Iterator[Finding]:
-    """Outputs that each are their own source, as where a table has no column for it."""
-    if len(dataset.outputs) > 1 and all(output.source == output.output for output in dataset.outputs.values()):
-        yield Finding(
-            "own-sources",
-            f"{OWN_SOURCES}: where several answer one prompt, intervals are too narrow; import with "
-            '`metal.read(..., columns={"source": COLUMN})`',
-        )
-
-
-def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
-    """People who are only places in a list: each may stand for several persons."""
-    places = [rater.rater for rater in dataset.raters.values() if rater.about.get("named_by") == "place in a list"]
-    if places:
-        yield Finding(
-            "places-in-lists",
-            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, which need not be one person: "
-            "figures of single people, and intervals without one, are of places",
-        )
 
 
 def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Finding]:

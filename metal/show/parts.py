@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from metal.auditing.check import OWN_SOURCES
+from metal.auditing.as_read import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within

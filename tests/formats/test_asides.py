@@ -13,7 +13,7 @@ import metal
 from metal.auditing.check import lint
 from metal.data.tables.files import read_frame
 from metal.data.tables.scales import guessed_direction
-from metal.errors import MetalError
+from metal.errors import MetalError, NoColumn
 from tests.formats.test_shapes import HEAD, read
 
 
@@ -21,7 +21,7 @@ def raters(**more: Any) -> pd.DataFrame:
     """Three people and a judge on 60 items, whole numbers from 0 to 2."""
     random = np.random.default_rng(0)
     items = {"item": [f"i{n}" for n in range(60)]}
-    return pd.DataFrame(items | {name: random.integers(3, size=60) for name in ("ann", "bob", "eve", "gpt-4")} | more)
+    return pd.DataFrame(items | {name: random.integers(3, size=60) for name in ("A1", "A2", "A3", "gpt-4")} | more)
 
 
 def said(data: Any, *parts: str) -> bool:
@@ -36,35 +36,38 @@ mean_rating,std,kappa,n_raters,agreement,difficulty,batch,legend,session,order,i
 def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
     frame = raters(**{name: np.arange(60) % 3})
     data = metal.read(frame)
-    assert set(data.raters) == {"ann", "bob", "eve", "gpt-4"}
+    assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
     assert name in ("order", "index") or said(data, "no raters by their names, and not read", name, "`wide` reads")
-    assert name in metal.read(frame, wide=["ann", "bob", name]).raters
-    if name in ("majority", "gold", "gold_label", "Ground truth"):
-        alone = metal.read(frame[["item", name, "gpt-4"]].assign(claude=1))
-        assert alone.raters[name].kind == "human"
-    criteria = frame.rename(columns={"ann": "fluency", "bob": "coherence", "eve": "tone"}).assign(rater="A1")
+    assert name in metal.read(frame, wide=["A1", "A2", name]).raters
+    alone = frame[["item", name, "gpt-4"]].assign(claude=1)
+    if name in ("gold", "gold_label", "Ground truth", "adjudicated", "final", "Final label"):
+        assert metal.read(alone).raters[name].kind == "human"
+    else:  # what sums people up, or counts something, stands for nobody unless the user says so
+        assert name not in metal.read(alone).raters
+        assert metal.read(alone, wide=[name, "gpt-4"]).raters[name].kind == "human"
+    criteria = frame.rename(columns={"A1": "fluency", "A2": "coherence", "A3": "tone"}).assign(rater="x1")
     names = set(metal.read(criteria.drop(columns="gpt-4")).criteria)
     assert names - {"rank", "difficulty"} == {"coherence", "fluency", "tone"}  # these two may be asked for
 
 
 def test_a_column_that_follows_from_the_others_is_no_person() -> None:
-    people = raters()[["ann", "bob", "eve"]]
-    sums = {"m": people.mode(axis=1)[0], "z": people.median(axis=1), "x": people.mean(axis=1).round(1)}
-    for name, values in (sums | {"s": people.sum(axis=1)}).items():
+    people = raters()[["A1", "A2", "A3"]]
+    sums = {"A7": people.mode(axis=1)[0], "expert": people.median(axis=1), "human": people.mean(axis=1).round(1)}
+    for name, values in (sums | {"h2": people.sum(axis=1)}).items():
         data = metal.read(raters(**{name: values}))
-        assert set(data.raters) == {"ann", "bob", "eve", "gpt-4"}
+        assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
         assert said(data, "sums up what the others say", name)
-    binary = raters().assign(ann=lambda f: f["ann"] > 0, bob=lambda f: f["bob"] > 0, eve=lambda f: f["eve"] > 0)
-    binary["m"] = binary[["ann", "bob", "eve"]].sum(axis=1) > 1
+    binary = raters().assign(A1=lambda f: f["A1"] > 0, A2=lambda f: f["A2"] > 0, A3=lambda f: f["A3"] > 0)
+    binary["A4"] = binary[["A1", "A2", "A3"]].sum(axis=1) > 1
     words = binary.drop(columns="gpt-4").replace({True: "yes", False: "no"})
-    assert set(metal.read(words).raters) == {"ann", "bob", "eve"}
-    assert len(metal.read(raters(ann=1, bob=1, eve=1)).raters) == 4  # all agree: nobody sums up anybody
+    assert set(metal.read(words).raters) == {"A1", "A2", "A3"}
+    assert len(metal.read(raters(A1=1, A2=1, A3=1)).raters) == 4  # all agree: nobody sums up anybody
 
 
 @pytest.mark.parametrize("word", ["Total", "MEAN", "Average:", "Avg", "Sum", "Median", "SD", "Σ", "Среднее", "平均"])
 def test_rows_of_totals_at_the_end_are_left_out(word: str) -> None:
     frame = raters()
-    data = metal.read(pd.concat([frame, pd.DataFrame([{"item": word, "ann": 3.02, "bob": 3, "gpt-4": 2.9}])]))
+    data = metal.read(pd.concat([frame, pd.DataFrame([{"item": word, "A1": 3.02, "A2": 3, "gpt-4": 2.9}])]))
     assert data.criteria["overall"].scale.values == (0, 1, 2)
     assert len(data.outputs) == 60
     assert said(data, f"1 row of totals at the end left out: {word}")
@@ -97,7 +100,16 @@ def test_columns_of_criteria_need_a_rater(tmp_path: Path) -> None:
     for header in ("helpfulness,correctness,coherence,complexity,verbosity", "Q1,Q2,Q3,Q4,Q5"):
         with pytest.raises(MetalError, match="no column for the rater"):
             read(tmp_path, f"id,{header}\na,1,2,3,4,0\nb,2,2,1,4,1\n")
-    assert set(read(tmp_path, "id,clara,harmony,bob\na,1,2,3\nb,2,2,1\n").raters) == {"clara", "harmony", "bob"}
+
+
+def test_first_names_are_people_only_where_the_user_says_so(tmp_path: Path) -> None:
+    table = "id,clara,harmony,gpt-4\na,1,2,3\nb,2,2,1\n"
+    with pytest.raises(NoColumn, match=r'do not say whose.*`wide=\["gpt-4", "clara", "harmony"\]`') as refused:
+        read(tmp_path, table)
+    assert refused.value.columns == ("gpt-4", "clara", "harmony")
+    told = read(tmp_path, table, wide=["gpt-4", "clara", "harmony"])
+    assert {name: rater.kind for name, rater in told.raters.items()}["harmony"] == "human"
+    assert set(read(tmp_path, table, kinds={"clara": "human", "harmony": "human"}).raters) == set(told.raters)
 
 
 def test_which_end_is_better_by_a_criterions_name(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_unusable_files(tmp_path: Path) -> None:
     ("frame", "message"),
     [
         (TIDY.assign(rating=["1", "2", "three", "1"]), "row 4: score 'three' among numbers"),
-        (TIDY.assign(item="same"), "more than one source"),
+        (TIDY.assign(output="same"), "more than one source"),
         (pd.concat([TIDY, TIDY[:1]]), "row 6: rater '1' rates output 'd1/a' on coherence a second time"),
     ],
 )

@@ -6,11 +6,9 @@ options. Work is done on whole columns: a million rows take seconds.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,10 @@ import pandas as pd
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
 from metal.data.languages import check_language, find_language, is_language
-from metal.data.progress import Progress, divided, followed, no_progress
+from metal.data.progress import divided, no_progress
 from metal.data.ratings import FRAME, check_once, row_of, tidy_facts
-from metal.data.records import KINDS, METRIC_SCORE, Output, Rater, Source
+from metal.data.records import METRIC_SCORE, Output, Source
 from metal.data.tables.cells import (
-    BLANKS,
     MISSING,
     as_names,
     as_numbers,
@@ -35,19 +32,21 @@ from metal.data.tables.cells import (
 )
 from metal.data.tables.conversations import split_conversations
 from metal.data.tables.files import read_frame
+from metal.data.tables.language import language_of
 from metal.data.tables.mturk import without_administration
-from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
+from metal.data.tables.raters import first_rows, is_human, metrics_apart, raters_of
+from metal.data.tables.repeats import with_repeats
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import TableColumns, tidy_frame
+from metal.data.tables.sources import by_inputs, by_text
 from metal.data.tables.typed import columns_apart
-from metal.data.text import first_few, plural
-from metal.errors import DataError, NoColumn, UnknownName, UsageError
+from metal.data.tables.unread import differing, may_be_sources
+from metal.data.text import first_few
+from metal.errors import DataError, NoColumn, UnknownName
 
-UNKNOWN_LANGUAGE = "und"  # BCP 47: undetermined
-WORDS = "am an as be id is it ml my no or os so to"  # ends of file names that are also codes of languages
 OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}) | {
     *PER_CRITERION,
     "decimal",
@@ -112,6 +111,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     above = frame.attrs.get("above", 0)
     frame = frame.rename(columns=str).reset_index(drop=True)
     frame.index += above
+    frame.attrs = {}  # pandas copies them with every column that is looked at
     options = {**options, "columns": columns_apart(options.get("columns") or {}, frame.columns)}
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, where)
@@ -130,11 +130,20 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy = _identify(tidy, options, notes, where)
     named(1, 1)
     columns = tidy.attrs["columns"]
+    doubtful = [*columns.doubtful, *differing(frame, columns.unread, tidy)]
+    if not columns.sources_by and _one_each(tidy, "source", "output"):
+        notes += [
+            f"{name!r} may name the sources: `columns={ {'source': name} }`"
+            for name in may_be_sources(frame, columns.unread, tidy)
+        ]
+    again: Mapping[str, tuple[str, int]] = {}
+    if "repeat" in tidy:
+        tidy, again = with_repeats(tidy, partial(is_human, tidy, options), notes)
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
     if "score" not in tidy:
         tidy["score"] = np.nan
-    tidy, apart = _metrics_apart(tidy, options, notes)
+    tidy, apart = metrics_apart(tidy, options, notes)
     if apart:
         options = dict(options) | {"measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}}
     criteria = read_scores(tidy, {**options, "progress": scored}, notes, where)
@@ -144,7 +153,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         read_replies(tidy, criteria, options, notes, where)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
-    raters = _raters(tidy, options, notes)
+    raters = raters_of(tidy, options, again, columns.by_place, notes)
     _check_outputs(tidy, where)
     remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
     no_ids = [*columns.unread, *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles)]
@@ -155,7 +164,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     checked(1, 1)
     sources = [
         Source(source, language, conversation(text), references=(reference,) if reference else (), content=content)
-        for source, language, text, reference, content in _first_rows(
+        for source, language, text, reference, content in first_rows(
             tidy, listed[0], *("source", "language", "source_text", "reference", "content")
         )
     ]
@@ -170,7 +179,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
             condition=how,
             texts=tuple(pair) if any(pair) else (),
         )
-        for output, source, generator, language, text, first, second, of, how, *pair in _first_rows(
+        for output, source, generator, language, text, first, second, of, how, *pair in first_rows(
             tidy,
             listed[1],
             *("output", "source", "generator", "language", "text"),
@@ -178,15 +187,18 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         )
     ]
     card = Card(options.get("name") or where.name.split(".")[0])
+    extra: dict[str, Any] = {"unread": doubtful} if doubtful else {}
+    if columns.sources_by:
+        extra["sources_by"] = columns.sources_by
     parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
-    return Draft(card, *parts, columns=columns)
+    return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
 
 
 def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
     """Fill in what identifies a rating: language, criterion, generator, source and output."""
     _fill(tidy, options, notes, where)
     if "output" not in tidy and "source" not in tidy:
-        _by_text(tidy, notes, where)
+        by_text(tidy, tidy.attrs["columns"].unread, notes, where)
     for role in IDS:
         if role in tidy:
             tidy[role] = as_names(tidy[role], role, notes)
@@ -217,9 +229,8 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
         columns: TableColumns = tidy.attrs["columns"]
         roles = {"source" if role == "output" else role: column for role, column in columns.roles.items()}
         tidy.attrs["columns"] = replace(columns, roles=roles)
-    if "source" not in tidy:
-        notes.append('no source column: outputs count as independent (`columns={"source": COLUMN}`)')
-        tidy["source"] = tidy["output"]
+    if "source" not in tidy or (_one_each(tidy, "source", "output") and "source" not in named):
+        _find_sources(tidy, notes)
     elif _several(tidy, "source", "language"):
         notes.append("the same sources occur in several languages: each is named LANGUAGE/SOURCE, its content SOURCE")
         if "content" not in tidy:
@@ -233,36 +244,22 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
     return tidy
 
 
-def _metrics_apart(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[pd.DataFrame, bool]:
-    """Scores of metrics off the scale of people and judges, under METAL's criterion for metrics; whether there are any.
+def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
+    """Give outputs their sources by the texts of the inputs; where these do not tell, each is one of its own."""
+    columns: TableColumns = tidy.attrs["columns"]
+    inputs, ids = columns.roles.get("source_text"), columns.roles.get("output", "ID")
+    if inputs and "output" in tidy and by_inputs(tidy, inputs, ids, notes):
+        tidy.attrs["columns"] = replace(columns, sources_by=inputs)
+    elif "source" not in tidy:
+        notes.append('no source column: outputs count as independent (`columns={"source": COLUMN}`)')
+        tidy["source"] = tidy["output"]
 
-    Left out where that criterion is taken or an output has several.
-    """
-    kinds = tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
-    names = [name for name, given in kinds.itertuples(index=False) if _kind(name, str(given), options) == "metric"]
-    if not names:
-        return tidy, False
-    by_metric, score = tidy["rater"].isin(names).to_numpy(), as_numbers(tidy["score"])
-    off = np.zeros(len(tidy), dtype=bool)
-    for criterion in tidy["criterion"].cat.categories:
-        rows = (tidy["criterion"] == criterion).to_numpy()
-        numbers, others = score[rows & by_metric], score[rows & ~by_metric]
-        numbers = numbers[np.isfinite(numbers)]
-        between = numbers.between(others.min(), others.max()) & (numbers.mod(1).eq(0) | bool(others.mod(1).gt(0).any()))
-        if others.notna().any() and not between.all():
-            off |= rows & by_metric
-    if not off.any():
-        return tidy, False
-    rated = tidy[off & tidy["score"].notna().to_numpy()]
-    lost = rated.duplicated(["output", "rater"]).any() or METRIC_SCORE.name in set(tidy["criterion"])
-    where = "left out" if lost else f"kept as METAL's criterion for metrics, {METRIC_SCORE.name!r}"
-    notes.append(
-        f"metrics whose scores are off the scale of the others, {where}: {first_few(sorted(set(rated['rater'])))}"
-    )
-    if lost:
-        return tidy[~off], False
-    moved = tidy["criterion"].astype(object).mask(off, METRIC_SCORE.name)
-    return tidy.assign(criterion=moved.astype("category")), True
+
+def _one_each(tidy: pd.DataFrame, first: str, second: str) -> bool:
+    """Whether each value of a column goes with one value of the other, both ways."""
+    if first not in tidy or second not in tidy:
+        return False
+    return not (_several(tidy, first, second) or _several(tidy, second, first))
 
 
 def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> None:
@@ -274,40 +271,12 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
     if options.get("language"):
         tidy["language"] = options["language"]
     elif "language" not in tidy:
-        word = re.split(r"[^A-Za-z]+", where.name.split(".")[0])[-1]  # polish_quality.csv is not in Polish
-        named = (len(word) == 2 and word.islower() and word not in WORDS.split()) or len(word) > 4
-        named = named and find_language(word) is not None
-        tidy["language"] = find_language(word) if named else UNKNOWN_LANGUAGE
-        why = "by the file's name" if named else "unknown: no column for it"
-        notes.append(f"language: {tidy['language'].iloc[0]}, {why} (`language`)")
-
-
-def _by_text(tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
-    """Name sources and outputs by their texts where the table has no ids. Raises DataError where it has no texts."""
-    texts = [role for role in ("source_text", "text") if role in tidy]
-    if not texts:
-        remedy = 'Name one with `columns={"output": COLUMN}`'
-        problem = "no column for the output or its source"
-        raise NoColumn(where, "output", tidy.attrs["columns"].unread, problem, remedy)
-    for role in texts:
-        spelled = as_texts(tidy[role])
-        keys = {t: " ".join(unicodedata.normalize("NFC", t).strip(BLANKS).split()) for t in spelled.cat.categories}
-        first = {key: text for text, key in reversed(keys.items())}
-        if len(first) < len(keys):
-            tidy[role] = as_texts(spelled.map({text: first[key] for text, key in keys.items()}))
-            differ = plural(len(keys) - len(first), "text")
-            notes.append(f"{role}: {differ} like another but for blanks or Unicode form, written alike")
-    for role, of in (("source", [role for role in texts if role == "source_text"]), ("output", texts)):
-        if not of:
-            continue  # the text of the output alone: said where sources are missing
-        columns = [as_texts(tidy[text]).astype(object).fillna("") for text in of]
-        key = columns[0] if len(columns) == 1 else columns[0] + "\0" + columns[1]
-        if role == "output":
-            key = key + "\0" + tidy["generator"].astype(str)
-        tidy[role] = key.map({text: digest(text) for text in key.unique()})
-    notes.append(
-        f"no column for ids: {'sources and ' * ('source_text' in texts)}outputs are told apart by {' and '.join(texts)}"
-    )
+        texts = next((tidy[role] for role in ("text", "first_text", "source_text") if role in tidy), None)
+        columns: TableColumns = tidy.attrs["columns"]
+        every = [*columns.roles.values(), *columns.wide, *columns.unread]
+        code, why = language_of(where.name.split(".")[0], every, texts)
+        tidy["language"] = code
+        notes.append(f"language: {code}, {why} (`language`)")
 
 
 def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
@@ -325,53 +294,6 @@ def _joined(left: pd.Series, right: pd.Series) -> Any:
     place, pairs = pd.factorize(key, sort=True)
     names = [f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()]
     return pd.Categorical.from_codes(place, pd.Index(names))
-
-
-# ---------------------------------------------------------------- raters and outputs
-
-
-def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[Rater, ...]:
-    raters, by_name = [], []
-    replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
-    for name, given_kind, given_group in sorted(_first_rows(tidy, no_progress, "rater", "kind", "group")):
-        kind: Any = _kind(name, given_kind, options, guess=False)
-        if kind not in (*KINDS, ""):
-            raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
-        if not kind:
-            kind = "llm" if name in replying else _kind(name, "", {})
-            by_name.append((name, kind))
-        raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group))
-    taken: list[str] = []
-    for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
-        names = [name for name, guess in by_name if guess == kind]
-        if names:
-            how_many = f"{len(names):,}" if taken else f"{plural(len(names), 'rater')} taken"
-            taken.append(f"{how_many} for {called}: {first_few(names, 3)}")
-    if taken:
-        notes.append(f"{'; '.join(taken)} (see `kinds`)")
-    return tuple(raters)
-
-
-def _kind(name: str, given: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
-    """The kind as named in the options or the table, else by the rater's name; "" where that is not asked for."""
-    kind = _matching(name, options.get("kinds") or {}) or fold(given)
-    guessed = "llm" if MODEL.search(name) else "metric" if METRIC.search(name) else "human"
-    return KIND_WORDS.get(kind, kind) or (guessed if guess else "")
-
-
-def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
-    return next((value for pattern, value in by_pattern.items() if fnmatchcase(name, pattern)), "")
-
-
-def _first_rows(tidy: pd.DataFrame, progress: Progress, name: str, *others: str) -> Iterator[tuple[str, ...]]:
-    """The cells of the first row of each output, source or rater as texts; cells that are not there are empty."""
-    first = tidy[~tidy[name].duplicated()]
-    empty = [""] * len(first)
-    cells = {
-        role: as_texts(first[role]).astype(object).fillna("").tolist() for role in (name, *others) if role in first
-    }
-    rows = zip(*(cells.get(role, empty) for role in (name, *others)), strict=True)
-    return followed(rows, progress, len(first))
 
 
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:

@@ -9,21 +9,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.tables.cells import as_numbers, as_texts, fold
-from metal.data.tables.names import METRIC, MODEL
+from metal.data.tables.cells import as_numbers, as_texts, fold, is_missing
+from metal.data.tables.names import COUNTED, METRIC, is_machine, is_nobodys, words_of
 from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few, plural
 
 # Names of columns that stand for people where nobody else does, and of those that never do; as `fold` spells them.
 REFERENCE = re.compile(
-    r"((expert|human|crowd|annotator|rater|overall) )?(majority|mode|consensus|gold|golden|gold standard|ground ?truth|"
-    r"adjudicat(ed|ion)|final|median|mean|avg|average|aggregated?|overall)"
-    r"( (vote|voting|label|score|rating|value|answer|decision|verdict)s?)?"
+    r"((expert|human|crowd|annotator|rater) )?(gold|golden|gold standard|ground ?truth|adjudicat(ed|ion)|final|labels?)"
+    r"( (label|score|rating|value|answer|decision|verdict)s?)?"
 )
 ASIDE = re.compile(
+    r"((expert|human|crowd|annotator|rater|overall) )?"
+    r"(majority|mode|consensus|median|mean|avg|average|aggregated?|overall)"
+    r"( (vote|voting|label|score|rating|value|answer|decision|verdict)s?)?|"
     r"(sum|total)( score)?|std( ?dev)?|stdev|sd|variance|(fleiss |cohen )?kappa|"
     r"(n|num|number of) (raters|annotators)|agreement|"
-    r"difficulty|batch|legend|session|order|index|attention( check)?|rank|round|hit number"
+    r"difficulty|batch|legend|session|order|index|attention( check)?|rank|round|hit number|z( ?scores?)?"
 )
 ROWS = tuple(
     fold(
@@ -50,29 +52,39 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
             frame[name] = frame[name].cat.remove_unused_categories()
     end, words = len(frame), []
     while end and not frame.empty:
-        cells = frame.iloc[end - 1].dropna()
-        cells = cells[[not re.match(r"(column|Unnamed:) \d+$", name) for name in cells.index]]
-        word = fold(str(cells.iloc[0])).rstrip(" :") if len(cells) else ""
+        column, first = _first_cell(frame, end - 1)
+        word = fold(first).rstrip(" :")
         if word not in ROWS:
             break
-        others = set(map(fold, as_texts(frame[cells.index[0]].iloc[: end - 1]).dropna().unique()))
+        others = set(map(fold, as_texts(frame[column].iloc[: end - 1]).dropna().unique()))
         if word in others or order_of(others):  # a level, or a name like any other
             break
-        words.append(str(cells.iloc[0]))
+        words.append(first)
         end -= 1
     if words:
         notes.append(f"{plural(len(words), 'row')} of totals at the end left out: {first_few(words[::-1])}")
     return frame.iloc[:end]
 
 
+def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
+    """The first column with a name that is filled in a row, and what stands there; empty where there is none."""
+    for name, column in frame.items():
+        cell = column.array[row]
+        if not re.match(r"(column|Unnamed:) \d+$", str(name)) and not is_missing(cell):
+            return str(name), str(cell)
+    return "", ""
+
+
 def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
     """What rows are that hold no ratings: which rows."""
-    place, filled = np.arange(len(frame)), np.sum([frame[name].notna() for name in frame], axis=0)
+    place, filled = np.arange(len(frame)), frame.notna().to_numpy().sum(axis=1)
     again = filled > 1
-    for name in frame.columns:
+    for name, column in frame.items():
         if again.any():
-            again &= (frame[name].isna() | frame[name].isin([name])).to_numpy()
-    survey = any(str(cell).startswith('{"ImportId"') for cell in frame.iloc[:2].to_numpy().ravel())  # Qualtrics
+            again &= (column.isna() | column.isin([name])).to_numpy()
+    survey = any(  # Qualtrics
+        str(cell).startswith('{"ImportId"') for _, column in frame.items() for cell in column.array[:2]
+    )
     rated = np.flatnonzero(filled > 2)
     last, fewest = (rated[-1], filled[rated].min()) if len(rated) else (len(frame), 0)
     below_blank = np.cumsum((filled == 0) & (place > last)) > 0  # a legend may fill two cells
@@ -86,22 +98,33 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
     """The columns of answers, beside a column of raters, that are criteria by their names; all where only one is."""
-    aside = [name for name in columns if ASIDE.fullmatch(fold(name)) or REFERENCE.fullmatch(fold(name))]
-    aside = [name for name in aside if not re.search("overall|rank|difficulty", name, re.IGNORECASE)]
-    aside += [name for name in columns if METRIC.search(name)]
+    aside = []
+    for name in columns:
+        counted = (
+            ASIDE.fullmatch(fold(name)) or REFERENCE.fullmatch(fold(name)) or not COUNTED.isdisjoint(words_of(name))
+        )
+        may_be_asked = re.search("overall|rank|difficulty", name, re.IGNORECASE)
+        if METRIC.search(name) or (counted and not may_be_asked):
+            aside.append(name)
     if not aside or len(columns) < 2 or len(aside) == len(columns):
         return list(columns)
     notes.append(f"no criteria by their names, and not read: {first_few(aside)} (`wide` reads them)")
     return [name for name in columns if name not in aside]
 
 
+def is_reference(name: str) -> bool:
+    """Whether a column by its name stands for people: `gold_label`, `Ground truth`."""
+    return REFERENCE.fullmatch(fold(name)) is not None
+
+
 def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Those of the names that may be raters; a reference such as `gold` stands for people where nobody else does."""
-    people = [name for name in names if not (MODEL.search(name) or METRIC.search(name))]
-    aside = [name for name in people if ASIDE.fullmatch(fold(name))]
-    references = [name for name in people if REFERENCE.fullmatch(fold(name)) and name not in aside]
-    persons = [name for name in people if name not in {*aside, *references}]
-    if persons and len(names) - len(aside) > 2:
+    """The names without those that count, measure or sum up something; a reference such as `gold` stands for people
+    where nobody else does.
+    """
+    aside = [name for name in names if is_nobodys(name) or ASIDE.fullmatch(fold(name))]
+    people = [name for name in names if name not in aside and not is_machine(name)]
+    references = [name for name in people if is_reference(name)]
+    if len(people) > len(references) and len(names) - len(aside) > 2:
         aside += references
     if aside:
         notes.append(f"no raters by their names, and not read: {first_few(aside)} (`wide` reads them)")
@@ -117,7 +140,7 @@ def without_summaries(places: Sequence[tuple[str, str]], frame: pd.DataFrame, no
     for name, column in places:
         columns.setdefault(name, []).append(column)
     columns = {name: columns[name] for name in raters_by_name(list(columns), notes)}
-    people = [name for name in columns if not (MODEL.search(name) or METRIC.search(name))]
+    people = [name for name in columns if not is_machine(name)]
     comparable = len(people) > 2 and len({len(columns[name]) for name in people}) == 1
     by_criterion = zip(*(columns[name] for name in people), strict=True) if comparable else ()
     follow = [_follow(frame[[*each]]) for each in by_criterion]
@@ -131,6 +154,8 @@ def _follow(answers: pd.DataFrame) -> list[bool]:
     """Which columns are the majority, median, mean or sum of the others wherever not all agree."""
     given = answers.notna().to_numpy()
     several = given.sum(axis=1) > 2  # besides its own two others'
+    if (given & several[:, None]).sum(axis=0).max(initial=0) < FEWEST:
+        return [False] * given.shape[1]
     places = [np.flatnonzero(own & several)[:LOOKED_AT] for own in given.T]
     looked_at = np.unique(np.concatenate(places))
     answers = answers.iloc[looked_at]

@@ -138,12 +138,12 @@ def as_texts(column: pd.Series) -> pd.Series:
     """The column as categories of texts; empty cells and missing values are missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         categories = column.cat.categories
-        if getattr(categories.dtype, "storage", "") == "pyarrow" and not (categories == "").any():
+        if getattr(categories.dtype, "storage", "") == "pyarrow" and "" not in categories.tolist():
             return column  # what Arrow holds is UTF-8
         names = [plain_text(value) for value in column.cat.categories.tolist()]
         return _renamed(column, names)
     if column.dtype == object:
-        column = column.map(lambda value: value if _is_missing(value) else plain_text(value)).astype("str")
+        column = column.map(lambda value: value if is_missing(value) else plain_text(value)).astype("str")
     return as_texts(column.astype("category"))
 
 
@@ -157,7 +157,8 @@ def as_numbers(column: pd.Series) -> pd.Series:
     return pd.Series(np.append(numbers, np.nan).astype(np.float64)[texts.array.codes], column.index, name=column.name)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty, as pandas and JSON say it."""
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
 
 

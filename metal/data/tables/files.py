@@ -19,6 +19,7 @@ import pandas as pd
 from metal.data.files import parse_json, read_text
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
+from metal.data.tables.harnesses import harness_of
 from metal.data.tables.header import LOOKED_AT, Row, about_header, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
 from metal.data.text import first_few, plural
@@ -226,6 +227,10 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
         records = [parse(line, f"{path} line {number}") for number, line in followed(numbered, progress, len(numbered))]
     else:
         records = _records(parse(text, str(path)))
+    if isinstance(records, dict) and (harness := harness_of(records)):
+        raise DataError(
+            path, f"looks like {harness.name}", "Write a row for each rating: output, rater, criterion, score"
+        )
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise DataError(path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]')
     return pd.DataFrame(records)

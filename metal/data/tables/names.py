@@ -6,57 +6,20 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
-# role: the English names of columns that play it, compared in lower case without blanks, dashes and underscores
-_ENGLISH: Mapping[str, tuple[str, ...]] = {
-    "rater": (
-        *("rater", "raterid", "annotator", "annotatorid", "worker", "workerid"),
-        *("judge", "evaluator", "user", "userid", "participant", "participantid", "respondent", "yourname"),
-        *("email", "emailaddress", "ratername", "annotatorname", "judgename", "evaluatorname", "workername"),
-        *("evaluatorid", "judgeid", "coder", "coderid", "labeler", "labeller", "labelerid", "reviewer", "reviewerid"),
-        *("assessor", "assessorid", "grader", "scorer", "respondentid", "judgemodel", "evaluatormodel"),
-    ),
-    "score": (
-        *("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade", "scorevalue", "ratingvalue"),
-        *("humanscore", "humanrating", "points", "stars"),
-    ),
-    "criterion": (
-        *("criterion", "criteria", "metric", "dimension", "aspect", "question", "attribute", "criterionname", "rubric"),
-        *("metricname", "aspectname", "dimensionname"),
-    ),
-    "language": ("language", "lang", "locale", "langcode", "languagecode", "targetlanguage", "tgtlang", "languagename"),
-    "source": (
-        *("source", "sourceid", "docid", "documentid", "document", "promptid", "segid", "passageid", "questionid"),
-        *("contextid", "articleid", "queryid", "inputid", "doc"),
-    ),
-    "generator": ("generator", "system", "model", "sys", "systemid", "modelname", "modelid", "systemname"),
-    "output": (
-        *("output", "outputid", "item", "itemid", "summaryid", "taskid", "task", "textid", "id"),
-        *("exampleid", "instanceid", "sampleid", "responseid", "uuid"),
-    ),
-    "kind": ("kind", "ratertype", "raterkind", "ratingtype", "annotatortype", "annotatorkind", "judgetype", "type"),
-    "group": ("group", "ratergroup"),
-    "reason": ("reason", "missingreason"),
-    "reply": ("reply", "rawreply", "rawresponse", "rawoutput", "judgereply", "judgeresponse"),
-    "confidence": ("confidence",),
-    "content": ("contentid",),
-    "of": ("of", "madefrom"),
-    "condition": ("condition",),
-    "comment": ("comment", "justification", "explanation", "feedback", "rationale", "notes"),
-    "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext", "answer"),
-    "source_text": (
-        *("sourcetext", "passage", "prompt", "article", "input", "instruction", "messages", "conversation"),
-        *("conversations", "question"),
-    ),
-    "winner": ("winner", "preference", "preferred", "choice", "battleoutcome", "better"),
-    "first": ("first", "modela", "model1", "systema", "system1", "generatora", "generator1"),
-    "second": ("second", "modelb", "model2", "systemb", "system2", "generatorb", "generator2"),
-    "first_text": ("responsea", "response1", "answera", "answer1", "outputa", "output1", "conversationa", "chosen"),
-    "second_text": ("responseb", "response2", "answerb", "answer2", "outputb", "output2", "conversationb", "rejected"),
-    "shown": ("shown", "order", "swapped", "position"),
-    "reference": ("reference", "ref", "referencetext", "gold", "goldanswer"),
-}
+
+def _lists_in(file: str) -> dict[str, list[str]]:
+    with Path(__file__).with_name(file).open("rb") as opened:
+        return tomllib.load(opened)
+
+
+_ENGLISH, _OTHERS, _WORDS = map(_lists_in, ("english.toml", "headers.toml", "words.toml"))
+COUNTED = frozenset(_WORDS["counted"])
+NO_RATER = COUNTED | frozenset(_WORDS["no_rater"])
+NO_OUTPUT = frozenset(_WORDS["no_output"])
+NO_LANGUAGE = frozenset(_WORDS["no_language"])
 # Words for kinds of raters besides their names.
 KIND_WORDS = {"model": "llm", "ai": "llm", "person": "human", "people": "human", "annotator": "human"}
 # Parts of ids, as `plain` spells them: of an output its set and its number in that, of a judge what it was told.
@@ -70,9 +33,15 @@ NO_ANSWERS = re.compile(
     r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
     r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?( ?[(\[][^)\]]*[)\]])?$"
 )
-RATER = re.compile(
-    r"(a|r|h|p|w|ann|annotator|rater|worker|human|judge|person|expert|user|coder)[ _-]?\d+|humans?|experts?|crowd", re.I
+# Words in names of columns that say that people answered there, and names that are nothing but such a word.
+_PERSON_WORDS = (
+    r"annotators?|raters?|workers?|humans?|judges?|persons?|people|experts?|coders?|reviewers?|evaluators?|assessors?|"
+    r"graders?|labell?ers?|scorers?|participants?|respondents?|turkers?|crowd(worker)?s?|linguists?|volunteers?"
 )
+RATER = re.compile(
+    rf"[arhp][ _-]?\d+|w[ _-]?\d+|(ann|user|{_PERSON_WORDS})[ _-]?(\d+|[a-z])|humans?|experts?|crowd", re.I
+)
+PERSON = re.compile(rf"(?<![a-z])({_PERSON_WORDS})(?![a-z])|^[^@\s]+@[^@\s]+\.[a-z]+$", re.I)
 MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
     r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
@@ -113,12 +82,42 @@ def plain(name: str) -> str:
     return re.sub(r"[\s_\-]+|[:*?]+$", "", unicodedata.normalize("NFC", name).lower())
 
 
-with Path(__file__).with_name("headers.toml").open("rb") as _file:
-    _others = tomllib.load(_file)
+def words_of(name: str) -> list[str]:
+    """The words of a column's name, in lower case: `isCorrect`, `answer1_prob`, `scores.gpt-4`.
+
+    >>> words_of("answer1_prob"), words_of("isCorrect")
+    (['answer', 'prob'], ['is', 'correct'])
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word.lower() for word in re.findall(r"[^\W\d_]+", spaced)]
+
+
+@lru_cache(maxsize=16384)
+def is_nobodys(name: str) -> bool:
+    """Whether a column by its name counts, measures, sums up, or says something true or false of its row."""
+    words = words_of(name)
+    return bool(words) and (not NO_RATER.isdisjoint(words) or words[0] in ("is", "has", "n", "num", "nr"))
+
+
 # role: the names of columns that play it, as `plain` spells them
 GUESSES: Mapping[str, tuple[str, ...]] = {
-    role: (*names, *map(plain, _others.get(role, ()))) for role, names in _ENGLISH.items()
+    role: (*names, *map(plain, _OTHERS.get(role, ()))) for role, names in _ENGLISH.items()
 }
+_PEOPLE_ELSEWHERE = tuple(sorted(filter(lambda name: not name.isascii(), GUESSES["rater"]), key=len, reverse=True))
+
+
+@lru_cache(maxsize=16384)
+def is_person(name: str) -> bool:
+    """Whether a column's name says that a person answered there: `A1`, `human_score`, `annotator_anna`, `评分人 2`."""
+    if is_nobodys(name):
+        return False
+    return bool(RATER.fullmatch(name) or PERSON.search(name)) or plain(name).startswith(_PEOPLE_ELSEWHERE)
+
+
+@lru_cache(maxsize=16384)
+def is_machine(name: str) -> bool:
+    """Whether a column's name is that of a judge or metric."""
+    return not is_nobodys(name) and bool(MODEL.search(name) or METRIC.search(name))
 
 
 def is_known(cell: object) -> bool:

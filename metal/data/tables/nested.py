@@ -1,43 +1,135 @@
-"""Ratings inside a cell: objects and lists become columns, or rows where they name their rater."""
+"""Ratings inside a cell: objects become columns named by their path, lists a rater a place or a row a rater."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from metal.data.tables.cells import as_numbers
+from metal.data.files import parse_json
+from metal.data.tables.cells import as_numbers, as_texts
 from metal.data.tables.names import ENDS, GUESSES, MODEL, plain
 from metal.data.text import first_few
 from metal.errors import DataError
 
+# Column -> where it stood in an object: `scores.gpt-4.value` -> ("scores", "gpt-4", "value").
+Paths: TypeAlias = Mapping[str, tuple[str, ...]]
+
 MOST = 50  # columns of their own; more are ids or embeddings
+MOST_PATHS = 1000  # columns that the objects of one column become
 _RATINGS = re.compile(r"annotat|rating|score|judg|label|eval|vote|rater|worker|human|people|person|expert|crowd", re.I)
+_ABOUT_ROWS = re.compile(r"^(meta|metadata|info|extra|attributes|tags)$", re.I)
 _END = re.compile(rf"[_ .-]?({'|'.join(ENDS)})s?$", re.I)
 # What an object that names its rater says of the rated text is no column: another one has it.
 _ABOUT = ("output", "source", "generator", "language", "text", "source_text", "reference", "content", "condition")
 _OF_THE_TEXT = {name for role in _ABOUT for name in GUESSES[role]}
 
 
+def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Paths]:
+    """The frame with each object in its cells as columns named by their path (`metadata.language`), and those paths.
+
+    Columns of text whose cells are JSON are read as such where they are called like ratings or metadata. What is
+    a conversation, or has more than MOST_PATHS paths, stays as it is.
+    """
+    frame = _with_json_read(frame)
+    paths: dict[str, tuple[str, ...]] = {}
+    for column in [str(name) for name, cells in frame.items() if _holds_objects(cells)]:
+        leaves = [_leaves(cell, (column,)) if isinstance(cell, Mapping) else {} for cell in frame[column]]
+        of_column = {".".join(path): path for cell in leaves for path in cell}
+        if len(of_column) > MOST_PATHS or not of_column.keys().isdisjoint(frame.columns):
+            continue
+        cells = [{".".join(path): value for path, value in cell.items()} for cell in leaves]
+        parts = pd.DataFrame(cells, index=frame.index, columns=list(of_column))
+        frame = pd.concat([frame.drop(columns=column), parts], axis=1)
+        paths |= of_column
+        notes.append(f"{column!r} holds objects, read as columns: {first_few(list(of_column), 8)}")
+    return frame, paths
+
+
+def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with lists and objects in place of the JSON that ratings and metadata are written as."""
+    cells_of: dict[str, pd.Series] = {}
+    for name, column in frame.items():
+        if not (_RATINGS.search(str(name)) or _ABOUT_ROWS.search(str(name))) or column.dtype == object:
+            continue
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            first = next(iter(column.array.categories), "")
+        else:
+            first = next((cell for cell in column.array if isinstance(cell, str)), "")
+        if str(first)[:1] not in ("[", "{"):
+            continue
+        texts = as_texts(column)
+        read = [_read_json(text) for text in texts.cat.categories]
+        if None not in read:
+            cells = [read[code] if code >= 0 else None for code in texts.cat.codes]
+            cells_of[str(name)] = pd.Series(cells, index=frame.index, dtype=object)
+    return frame.assign(**cells_of) if cells_of else frame
+
+
+def _read_json(text: str) -> Any:
+    """The object, or the list of numbers, that the text is; None for anything else."""
+    if text[:1] not in ("[", "{"):
+        return None
+    try:
+        value = parse_json(text)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    if isinstance(value, list) and not all(isinstance(item, int | float) for item in value):
+        return None
+    return value or None
+
+
+def _holds_objects(column: pd.Series) -> bool:
+    """Whether all that stands in the column is objects, and no message of a conversation."""
+    if column.dtype != object:
+        return False
+    cells = column[column.notna()]
+    return bool(len(cells)) and all(isinstance(cell, Mapping) and not _is_message(cell) for cell in cells)
+
+
+def _is_message(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a message of a conversation, as OpenAI or ShareGPT write it."""
+    return {"role", "content"} <= value.keys() or {"from", "value"} <= value.keys()
+
+
+def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
+    """Path -> value of all that an object holds, also in objects inside it."""
+    leaves: dict[tuple[str, ...], Any] = {}
+    for key, item in value.items():
+        inner = (*path, str(key))
+        if isinstance(item, Mapping) and not _is_message(item):
+            leaves |= _leaves(item, inner)
+        else:
+            leaves[inner] = item
+    return leaves
+
+
+# ---------------------------------------------------------------- lists
+
+
 def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
-    """The columns of lists or objects that are called like ratings or raters. roles: columns that play a role."""
+    """The columns of lists that are called like ratings or raters. roles: columns that play a role."""
     free = [column for column in frame.columns if column not in roles and frame[column].dtype == object]
     named = [column for column in free if _RATINGS.search(column) or MODEL.search(column)]
     return [column for column in named if _first(frame[column])]
 
 
-def unnested(frame: pd.DataFrame, columns: Sequence[str], notes: list[str], where: Path) -> pd.DataFrame:
-    """The frame with the ratings inside the cells of these columns in columns of their own.
+def unnested(
+    frame: pd.DataFrame, columns: Sequence[str], notes: list[str], where: Path
+) -> tuple[pd.DataFrame, frozenset[str]]:
+    """The frame with the ratings in the lists of these columns in columns of their own; and what raters are called who
+    are known by their place in a list.
 
-    An object gives a column for each key, with the column's name before it where that is a rater's or there are
-    several such columns; a list of numbers, or of objects of numbers, one for each place (`human_scores`:
-    human_scores_1, ...). Objects in a list that name their rater are a row each. Raises DataError for anything else,
-    such as lists beside each other: nobody says what of the one belongs to what of the other.
+    A list of numbers, or of objects of numbers, gives a column for each place (`human_scores`: human_scores_1, ...).
+    Objects that name their rater are a row each. Raises DataError for anything else, such as lists beside each other:
+    nobody says what of the one belongs to what of the other.
     """
+    by_place: set[str] = set()
     for column in columns:
         cells = [_plain(cell) for cell in frame[column]]
         items = [item for cell in cells if isinstance(cell, list) for item in cell]
@@ -53,8 +145,8 @@ def unnested(frame: pd.DataFrame, columns: Sequence[str], notes: list[str], wher
             sure = sure and bool(np.isfinite(as_numbers(pd.Series([x for x in leaves if x is not None]))).all())
             objects = all(isinstance(item, dict) for item in items)
             sure &= objects or all(isinstance(_first(frame[other])[0], dict) for other in beside)
-            prefix = f"{_END.sub('', column)}_" if len(columns) > 1 or MODEL.search(column) else ""
-            parts = [_by_name(cell, column, prefix) for cell in cells]
+            parts = [_by_place(cell, column) for cell in cells]
+            by_place |= {name.partition(".")[0] for part in parts for name in part}
         if not sure or len({name for part in parts for name in part}) > MOST:
             raise DataError(where, f"column {column!r} holds lists or objects", "Write a row for each rating in it")
         table = pd.DataFrame(parts, index=frame.index)
@@ -62,7 +154,7 @@ def unnested(frame: pd.DataFrame, columns: Sequence[str], notes: list[str], wher
         table.columns = [f"{column}_{name}" if name in frame else str(name) for name in table.columns]
         notes.append(f"{column!r} holds lists or objects, read as columns: {first_few(list(table.columns), 8)}")
         frame = pd.concat([frame, table], axis=1)
-    return frame
+    return frame, frozenset(by_place)
 
 
 def _first(column: pd.Series) -> Any:
@@ -79,15 +171,12 @@ def _keys(item: Iterable[object]) -> set[str]:
     return {plain(str(key)) for key in item}
 
 
-def _by_name(cell: Any, column: str, prefix: str) -> dict[str, Any]:
-    """Name of a column -> what stands in it: the keys of an object and of objects in it, the places of a list."""
-    if isinstance(cell, list):
-        cell, prefix = {f"{column}_{place}": item for place, item in enumerate(cell, 1)}, ""
+def _by_place(cell: Any, column: str) -> dict[str, Any]:
+    """Name of a column -> what stands in it: the places of a list, and the keys of objects there."""
     parts: dict[str, Any] = {}
-    for key, item in cell.items() if isinstance(cell, dict) else ():
-        parts |= (
-            {f"{prefix}{key}_{of}": part for of, part in item.items()}
-            if isinstance(item, dict)
-            else {f"{prefix}{key}": item}
-        )
+    for place, item in enumerate(cell if isinstance(cell, list) else (), 1):
+        if isinstance(item, dict):
+            parts |= {f"{column}_{place}.{key}": value for key, value in item.items()}
+        else:
+            parts[f"{column}_{place}"] = item
     return parts

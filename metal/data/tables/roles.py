@@ -1,9 +1,9 @@
-"""Which column plays which role: as named, else by its name, unless its cells refute that; ids in several columns."""
+"""Which column plays which role: as named, else by its name, unless its cells refute that."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,20 @@ from pandas.api.types import is_numeric_dtype
 
 from metal.data.ratings import no_probability
 from metal.data.records import KINDS
+from metal.data.tables.answer_columns import holds_answers, without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.mturk import asked
-from metal.data.tables.names import GUESSES, KIND_WORDS, MODEL, NUMBERS, SUBSETS, VARIANTS, plain
+from metal.data.tables.names import GUESSES, KIND_WORDS, is_person, plain
 from metal.data.tables.pairs import are_winners
 from metal.errors import DataError, UsageError
+
+# Objects that hold ratings, whose members play no role by their names; members that do wherever they stand.
+_OF_RATERS = re.compile(r"annotat|rating|score|judg|eval|vote|rater|worker|human|feedback", re.I)
+_SURE_LEAVES = {
+    *GUESSES["language"],
+    *("completion", "response", "summary", "translation", "hypothesis", "answer"),
+    *("prompt", "question", "passage", "article", "instruction", "model", "system", "generator"),
+}
 
 
 def roles_of(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
@@ -28,16 +37,49 @@ def roles_of(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any
             raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
         if column not in frame:
             raise DataError(where, f"no column {column!r}", columns_of(frame))
-    by_name = {plain(asked(column)): column for column in frame.columns}
+    refuted: set[tuple[str, str]] = set()
+    moved: dict[str, str] = {}
+    while True:
+        guessed = _guessed(frame, {**roles, **moved}, wide, refuted)
+        kept = _without_misfits(frame, {**roles, **moved, **guessed}, options)
+        gone = {(role, column) for role, column in guessed.items() if kept.get(role) != column}
+        if not gone - refuted:
+            break
+        refuted |= gone  # another column may play the role
+        moved |= {role: column for role, column in kept.items() if role not in {*roles, *guessed}}
+    if wide and "{rater}" in "".join(options["wide"]):
+        kept.pop("rater", None)
+    return kept
+
+
+def _guessed(
+    frame: pd.DataFrame, roles: Mapping[str, str], wide: Sequence[str], refuted: Collection[tuple[str, str]]
+) -> dict[str, str]:
+    """{role: column} by the names of columns, for roles that are not named. refuted: guesses that cells contradict."""
+    by_name = _by_name(frame)
+    guessed: dict[str, str] = {}
     for role, guesses in GUESSES.items():
         if role in roles or (wide and role == "score"):
             continue
-        free = [column for column in map(by_name.get, guesses) if column and column not in {*roles.values(), *wide}]
+        taken = {*roles.values(), *guessed.values(), *wide}
+        free = [by_name[name] for name in guesses if name in by_name and by_name[name] not in taken]
+        free = [column for column in free if (role, column) not in refuted]
+        if role == "score":  # `answer` may be what was rated
+            free.sort(key=lambda column: not holds_answers(frame[column]))
         if free:
-            roles[role] = free[0]
-    if wide and "{rater}" in "".join(options["wide"]):
-        roles.pop("rater", None)
-    return _without_misfits(frame, roles, options)
+            guessed[role] = free[0]
+    return guessed
+
+
+def _by_name(frame: pd.DataFrame) -> dict[str, str]:
+    """Column by its plain name; one with a path (`metadata.language`, `output.text`) also by the end of that."""
+    columns: dict[str, str] = {}
+    for column in frame.columns:
+        *containers, leaf = column.split(".")
+        if containers and not any(map(_OF_RATERS.search, containers)):
+            for end in (f"{containers[-1]}{leaf}", *([leaf] if plain(leaf) in _SURE_LEAVES else [])):
+                columns.setdefault(plain(end), column)
+    return columns | {plain(asked(column)): column for column in frame.columns}
 
 
 def without_pairs(
@@ -79,6 +121,8 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     def long_texts(role: str) -> bool:
         texts = as_texts(frame[roles[role]]).cat.categories.tolist()
         sentences = [text for text in texts if len(text) > 40 and (" " in text or not text.isascii())]
+        if role == "source":
+            sentences = [text for text in texts if text in sentences or len(text.split()) > 3]
         return 2 * len(sentences) > len(texts)
 
     def many(role: str) -> bool:
@@ -100,6 +144,8 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     ):
         if role in roles and role not in named and misfit(frame[roles[role]]):
             del roles[role]
+    if "rater" in roles and "rater" not in named and _is_no_rater(frame, roles):
+        del roles["rater"]
     for role in ("criterion", "language", "output", "source", "generator"):
         texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
         if texts and (long_texts(role) or many(role)):
@@ -107,15 +153,31 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
             text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(role, "")
             if text_role and text_role not in roles:
                 roles[text_role] = column
-    if (
-        "score" in roles
-        and "score" not in named
-        and not is_numeric_dtype(frame[roles["score"]])
-        and long_texts("score")
-    ):
-        column = roles.pop("score")  # `answer` may be what was rated
-        roles.setdefault("text", column)
+    if "score" in roles and "score" not in named and _is_text(frame, roles["score"], long_texts("score")):
+        roles.setdefault("text", roles.pop("score"))
     return roles
+
+
+def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
+    """Whether a column called like scores (`answer`) holds what was rated. long: whether its texts are."""
+    if is_numeric_dtype(frame[column]):
+        return False
+    no_answers = plain(column) in GUESSES["text"] and not (holds_answers(frame[column]) or few_words(frame[column]))
+    return long or no_answers
+
+
+def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
+    """Whether the column guessed for raters holds a judge's scores beside a person's (`human`, `judge`), or those who
+    translated: each has a text of its own.
+    """
+    column = roles["rater"]
+    if plain(column) == "translator":
+        text = roles.get("text")
+        return text is None or not frame[[text, column]].drop_duplicates()[text].duplicated().any()
+    if "score" in roles or not holds_answers(frame[column]):
+        return False
+    others = [name for name in frame.columns if name not in roles.values() and is_person(without_end(name))]
+    return any(holds_answers(frame[name]) for name in others)
 
 
 def _are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
@@ -131,35 +193,6 @@ def few_words(column: pd.Series) -> bool:
         return False
     words = texts.cat.categories
     return 1 < len(words) <= 11 and 3 * len(words) <= int(texts.notna().sum()) and bool(words.str.len().max() <= 40)
-
-
-def with_ids_in_parts(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
-    """The roles with ids of several columns (`subset+index`), where nothing else tells outputs, or what one judge said
-    under several prompts, apart. named: the roles that are told, which stay.
-    """
-    free = {plain(str(name)): str(name) for name in frame if name not in roles.values()}
-    parts = [free[name] for name in (*SUBSETS, *NUMBERS) if name in free]
-    if not roles.keys() & {"output", "source", "text", "source_text", "first_text"} and free.keys() & {*NUMBERS}:
-        roles = {**roles, "output": "+".join(parts)}
-    variant = next((free[name] for name in VARIANTS if name in free), "")
-    if not variant or "rater" not in roles or {"rater"} & named.keys() or "generator" in roles:
-        return roles  # with generators it may be what these were told
-    others = ("text", "source_text", "source", "output", "criterion", "language", "first_text", "second_text", "shown")
-    key = [*(roles[role] for role in ("rater", *others) if roles.get(role) in frame), *parts]
-    judges = all(map(MODEL.search, as_texts(frame[roles["rater"]]).cat.categories))
-    if judges and frame.duplicated(key).any() and not frame.duplicated([*key, variant]).any():
-        roles = {**roles, "rater": f"{roles['rater']}+{variant}"}
-    return roles
-
-
-def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with ids that stand in several columns as one (`subset+index`), in place of those."""
-    joined = {name: name.split("+") for name in named.values() if name not in frame and "+" in name}
-    joined = {name: parts for name, parts in joined.items() if set(parts) <= set(frame.columns)}
-    for name, parts in joined.items():
-        first, *others = (as_texts(frame[part]).astype(object) for part in parts)
-        frame = frame.assign(**{name: first.str.cat(pd.concat(others, axis=1), sep="/")})
-    return frame.drop(columns={part for parts in joined.values() for part in parts} - set(named.values()))
 
 
 def columns_of(frame: pd.DataFrame) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import escape
@@ -15,89 +15,121 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype, union_categoricals
 
 from metal.data.tables import asides
-from metal.data.tables.answers import numbered_words, read_answers
-from metal.data.tables.cells import MISSING, as_numbers, as_texts, fold
-from metal.data.tables.mturk import asked
-from metal.data.tables.names import CHOICE, COMMENTS, CRITERION, ENDS, GUESSES, METRIC, MODEL, NO_ANSWERS, RATER, plain
-from metal.data.tables.nested import nested_columns, unnested
+from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
+from metal.data.tables.cells import as_texts, fold
+from metal.data.tables.harnesses import Harness, harness_of
+from metal.data.tables.ids import with_documents, with_ids_in_parts, with_joined, with_source_texts, with_unique_id
+from metal.data.tables.language import with_language
+from metal.data.tables.names import CHOICE, GUESSES, MODEL, RATER, is_machine, is_person, plain
+from metal.data.tables.nested import Paths, flattened, nested_columns, unnested
 from metal.data.tables.pairs import are_winners
-from metal.data.tables.roles import columns_of, few_words, roles_of, with_ids_in_parts, with_joined, without_pairs
-from metal.data.tables.word_orders import order_of
+from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
+from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge
 from metal.data.text import first_few
-from metal.errors import DataError, NoColumn
+from metal.errors import DataError
 
-STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
 _TEMPLATE = re.compile(r"\{(rater|criterion)\}")
 
 
 @dataclass(frozen=True)
-class AnswerColumn:
-    """Where an answer stands in a wide table: its column, whose it is and on what ("" where a column says it)."""
-
-    column: str
-    rater: str = ""
-    criterion: str = ""
-    comment: str = ""
-
-
-@dataclass(frozen=True)
 class TableColumns:
-    """What a table was read from: role -> column; the columns that hold answers, as `wide` names them; and the rest."""
+    """What a table was read from: role -> column; the columns that hold answers, as `wide` names them; and the rest.
+
+    sources_by: the column whose texts tell sources apart, where no column names them. doubtful: of the rest, those that
+    hold answers under names that do not say whose. by_place: raters who are known by their place in a list.
+    """
 
     roles: Mapping[str, str]
     wide: tuple[str, ...]
     unread: tuple[str, ...]
+    doubtful: tuple[str, ...] = ()
+    sources_by: str = ""
+    by_place: frozenset[str] = frozenset()
+
+    def __deepcopy__(self, memo: object) -> TableColumns:
+        """Itself, as nothing in it changes: pandas copies what stands in `attrs` with every step."""
+        return self
 
 
-def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
+def tidy_frame(
+    frame: pd.DataFrame,
+    options: Mapping[str, Any],
+    notes: list[str],
+    where: Path,
+    by_place: frozenset[str] = frozenset(),
+) -> pd.DataFrame:
     """One rating per row, columns named by role; the index is the row in the file.
 
     options: `columns` {role: column}; `wide`, the columns that hold answers, as patterns with * or as a template
-    such as `{rater}_{criterion}`. Without them both are guessed from names and cells, and said in notes.
+    such as `{rater}_{criterion}`; `kinds`. Without them roles and answers are guessed from names and cells, and said in
+    notes. Members of objects in cells are columns called by their path, `metadata.language`. by_place: raters who are
+    known by their place in a list.
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
-    frame = with_joined(asides.without_summary_rows(frame, notes), options.get("columns") or {})
+    named: Mapping[str, str] = options.get("columns") or {}
     patterns = [options["wide"]] if isinstance(options.get("wide"), str) else list(options.get("wide") or ())
-    places = _places_named(frame, patterns)
-    absent = {*(options.get("columns") or {}).values()} - {*frame.columns}
+    harness = harness_of(list(frame.columns))
+    if harness and not named and not patterns:
+        raise _not_guessed(frame, harness, where)
+    frame, paths = flattened(asides.without_summary_rows(frame, notes), notes)
+    frame = with_joined(frame, named)
+    places = _places_named(frame, patterns, paths)
+    absent = {*named.values()} - {*frame.columns}
     nested = nested_columns(frame, ()) if patterns or absent else []
     if nested and (absent or not {place.column for place in places} - {*nested}):
-        return tidy_frame(unnested(frame, nested, notes, where), options, notes, where)
+        frame, raters = unnested(frame, nested, notes, where)
+        return tidy_frame(frame, options, notes, where, raters)
     if patterns and not places:
         raise DataError(where, f"no column matches `wide={patterns}`", columns_of(frame))
     roles = roles_of(frame, [place.column for place in places], options, where)
     chosen = _choices(frame, roles, places, bool(patterns), notes)
     roles = without_pairs(frame, roles, options, chosen=bool(chosen))
     places = chosen or places
+    if not options.get("language"):
+        roles = with_language(frame, roles)
     if not patterns:
-        roles = with_ids_in_parts(frame, roles, options.get("columns") or {})
-        frame = with_joined(frame, roles)
+        roles = with_ids_in_parts(frame, roles, named)
+    for step in (with_documents, with_unique_id, with_source_texts):
+        roles = step(frame, roles, named)
+    frame = with_joined(frame, roles)
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     long |= "first_text" in roles
+    doubtful: list[str] = []
     if not (patterns or long or chosen):
-        named = options.get("columns") or {}
-        if "reference" in roles and "reference" not in named and _holds_answers(frame[roles["reference"]]):
-            del roles["reference"]  # a gold label, which may stand for people
-        if "score" in roles and "score" not in named and "rater" not in roles and _beside_a_judge(frame, roles):
-            del roles["score"]  # people's, beside a judge's: human_score, judge_score
-        places = _places_guessed(frame, roles, notes, where, options.get("described", {}.get))
+        score = roles.get("score")
+        roles = _without_answers(frame, roles, named)
+        people = by_place if score is None or "score" in roles else by_place | {without_end(score), score}
+        table = WideTable(frame, roles, paths, where, people)
+        nested = nested_columns(frame, list(roles.values()))
+        places = []
+        if not (nested and paths):
+            places, doubtful = answer_columns(
+                table, options.get("kinds") or {}, notes, options.get("described", {}.get)
+            )
         if not places:
-            nested = nested_columns(frame, list(roles.values()))
-            return tidy_frame(unnested(frame, nested, notes, where), options, notes, where)
+            frame, raters = unnested(frame, nested, notes, where)
+            return tidy_frame(frame, options, notes, where, raters)
         if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
             roles.setdefault("text", roles.pop("score"))  # `answer`
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
+        if not any(place.rater or place.criterion for place in places):
+            roles.pop("score", None)
+        elif "rater" not in roles:
+            roles.pop("score", None)  # a label beside the columns of raters
     if len(places) > 1 or roles.keys() & {"winner", "first_text"}:
         for role in ("reply", "confidence"):  # they do not say which of the answers, or which order, they are about
             roles.pop(role, None)
     if patterns and "rater" in roles:  # so the columns are not people: what they hold is criteria
         places = [AnswerColumn(p.column, criterion=p.rater or p.criterion, comment=p.comment) for p in places]
     notes.append(_shape(roles, places))
-    named = {column: role for role, column in roles.items()}
-    unread = [c for c in frame.columns if c not in {*named, *(x for p in places for x in (p.column, p.comment))}]
+    role_of = {column: role for role, column in roles.items()}
+    taken = {*role_of}
+    for place in places:
+        taken |= {place.column, place.comment}
+    unread = [column for column in frame.columns if column not in taken]
     if unread:
         notes.append(f"columns not read: {first_few(unread, 12)}")
     unordered = [column for column in unread if not long and not patterns and few_words(frame[column])]
@@ -106,12 +138,37 @@ def tidy_frame(frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         notes.append(
             f"their words may be answers in an order METAL does not know: {listed} (`wide` and `levels` read them)"
         )
-    tidy = _stacked(frame, named, places) if places else frame[list(named)].rename(columns=named)
+    tidy = _stacked(frame, role_of, places) if places else frame[list(role_of)].rename(columns=role_of)
     tidy = tidy.rename(columns={"score": "winner"}) if chosen else tidy
     score = [("score", place.column) for place in places if not (place.rater or place.criterion)]
     wide = () if score else tuple(dict.fromkeys(map(_as_wide, places)))
-    tidy.attrs["columns"] = TableColumns(dict([*roles.items(), *score]), wide, tuple(unread))
+    tidy.attrs["columns"] = TableColumns(
+        dict([*roles.items(), *score]), wide, tuple(unread), doubtful=tuple(doubtful), by_place=by_place
+    )
     return tidy
+
+
+def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError:
+    """The refusal to guess in another harness's results, with the options that read them where there are any."""
+    problem = f"looks like {harness.name}; METAL does not guess in it"
+    aside = ("_answer", "_explanation", "_metadata", "_comment")
+    answers = [name for name in frame.columns if fnmatchcase(name, harness.answers) and not name.endswith(aside)]
+    if not answers:
+        return DataError(where, problem, "Write a row for each rating: output, rater, criterion, score, language")
+    listed = ", ".join(f'"{name}"' for name in answers)
+    remedy = f'Say what holds answers and what tells outputs apart: `wide=[{listed}]`, `columns={{"output": COLUMN}}`'
+    return DataError(where, problem, f"{remedy}. {columns_of(frame)}")
+
+
+def _without_answers(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
+    """The roles without columns that are answers of people beside those of judges: a gold label, and scores."""
+    if "reference" in roles and "reference" not in named and holds_answers(frame[roles["reference"]]):
+        roles = {role: column for role, column in roles.items() if role != "reference"}
+    if "score" in roles and "score" not in named and "rater" not in roles:
+        of_a_person = is_person(roles["score"]) and any(map(is_machine, frame.columns))
+        if of_a_person or beside_a_judge(frame, roles):
+            roles = {role: column for role, column in roles.items() if role != "score"}
+    return roles
 
 
 def _as_wide(place: AnswerColumn) -> str:
@@ -128,7 +185,7 @@ def _replies_alone(frame: pd.DataFrame, roles: Mapping[str, str], options: Mappi
     """Whether a column of replies, told or guessed, stands in the place of scores."""
     if "reply" not in roles or "reply" in (options.get("columns") or {}):
         return "reply" in roles
-    return not any(_holds_answers(frame[column]) for column in frame if column not in roles.values())
+    return not any(holds_answers(frame[column]) for column in frame if column not in roles.values())
 
 
 def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
@@ -149,19 +206,35 @@ def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
 # ---------------------------------------------------------------- columns that hold answers
 
 
-def _places_named(frame: pd.DataFrame, patterns: Iterable[str]) -> list[AnswerColumn]:
+def _places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) -> list[AnswerColumn]:
     """The columns that match, each as a rater's, or as its template says."""
     places: dict[str, AnswerColumn] = {}
     for pattern in patterns:
         template = _template(pattern) if _TEMPLATE.search(pattern) else None
         for column in frame.columns:
-            match = template.fullmatch(column) if template else None
-            if match:
-                parts = match.groupdict("")
-                places[column] = AnswerColumn(column, parts.get("rater", ""), parts.get("criterion", ""))
-            elif not template and fnmatchcase(column, pattern):
-                places[column] = AnswerColumn(column, rater=column)
-    return [_with_comment(place, frame) for place in places.values()]
+            if template is None:
+                if fnmatchcase(column, pattern):
+                    places[column] = AnswerColumn(column, rater=column)
+                continue
+            parts = _parts_of_path(pattern, paths.get(column, ())) or template.fullmatch(column)
+            if parts:
+                named = parts if isinstance(parts, dict) else parts.groupdict("")
+                places[column] = AnswerColumn(column, named.get("rater", ""), named.get("criterion", ""))
+    return with_comments(places.values(), frame.columns)
+
+
+def _parts_of_path(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
+    """What `scores.{rater}.{criterion}.value` says of a path, step by step; None where it has other steps."""
+    steps = pattern.split(".")
+    if len(steps) != len(path):
+        return None
+    parts: dict[str, str] = {}
+    for step, name in zip(steps, path, strict=True):
+        match = _template(step).fullmatch(name)
+        if match is None:
+            return None
+        parts |= match.groupdict("")
+    return parts
 
 
 def _choices(
@@ -198,148 +271,6 @@ def _choices(
 def _template(pattern: str) -> re.Pattern[str]:
     parts = _TEMPLATE.split(pattern)
     return re.compile("".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
-
-
-def _with_comment(place: AnswerColumn, frame: pd.DataFrame) -> AnswerColumn:
-    """The place with the column of its comments: `fluency_comment`, or for `ling_rating` also `ling_reasoning`."""
-    stems = {place.column.lower(), _without_end(place.column).lower()}
-    wanted = {f"{stem}{gap}{word}" for stem in stems for gap in ("_", " ", "-", ".") for word in COMMENTS}
-    wanted |= {f"{stem}_{end}_{word}" for stem in stems for end in ENDS for word in COMMENTS}
-    comment = next((column for column in frame.columns if column.lower() in wanted), "")
-    return AnswerColumn(place.column, place.rater, place.criterion, comment)
-
-
-def _without_end(column: str) -> str:
-    """`ling_rating` -> `ling`; a name that is nothing else stays."""
-    return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
-
-
-def _places_guessed(
-    frame: pd.DataFrame, roles: Mapping[str, str], notes: list[str], where: Path, described: Callable[[str], object]
-) -> list[AnswerColumn]:
-    """The columns that hold answers, where no column does for all; none where they may stand in lists or objects.
-    Raises DataError where there are none at all.
-
-    described: a criterion by its name; its scale is the order of its words.
-    """
-    free = [column for column in frame.columns if column not in set(roles.values())]
-    columns = [c for c in free if _holds_answers(frame[c]) or ("rater" in roles and described(_without_end(c)))]
-    columns = columns or [c for c in free if "rater" in roles and CRITERION.search(c) and few_words(frame[c])]
-    if "rater" in roles:
-        columns = asides.criteria_among(columns, notes)
-    if "rater" in roles and columns and ("criterion" not in roles or len(columns) == 1):
-        _check_one_output(frame, columns, where)
-        names = ["" if "criterion" in roles else _without_end(column) for column in columns]
-        places = [AnswerColumn(column, criterion=name) for column, name in zip(columns, names, strict=True)]
-        return [_with_comment(place, frame) for place in places]
-    raters = "score" not in roles or all(RATER.fullmatch(column) or MODEL.search(column) for column in columns)
-    if "rater" not in roles and len(columns) > 1 and raters:
-        places = _grid(asides.raters_by_name(columns, notes))
-        kept = asides.without_summaries([(place.rater, place.column) for place in places], frame, notes)
-        return [_with_comment(place, frame) for place in places if place.rater in kept]
-    if nested_columns(frame, list(roles.values())):
-        return []
-    missing = next(role for role in ("rater", "score") if role not in roles)
-    remedy = f'{columns_of(frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
-    if missing == "score":
-        remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
-    elif sheets := [note for note in notes if note.startswith("only the sheet")]:
-        remedy += f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
-    raise NoColumn(where, missing, free, f"no column for the {missing}", remedy)
-
-
-def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
-    """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score, llama_output, ..."""
-    texts = [
-        column
-        for stem in map(_without_end, columns)
-        for column in frame.columns
-        if column not in columns and fold(column) in {f"{fold(stem)} {word}" for word in (*GUESSES["text"], "output")}
-    ]
-    if len(texts) > 1:
-        remedy = "Write a row for each, with columns generator, text and score"
-        raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
-
-
-def _holds_answers(column: pd.Series) -> bool:
-    """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
-    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", str(column.name)).lower()  # WorkTimeInSeconds
-    if NO_ANSWERS.search(name) or not column.notna().any() or isinstance(column.dropna().iloc[0], list | dict):
-        return False
-    if is_numeric_dtype(column):
-        return column.nunique() <= 101 or bool(column.dropna().mod(1).ne(0).any())
-    counts = as_texts(column).value_counts()
-    counts = counts[counts > 0]
-    if len(counts) > 5000 or counts.index.str.len().max() > 40:
-        return False
-    answers = read_answers({str(text): int(n) for text, n in counts.items()}, MISSING, lambda line: None)
-    words = answers.in_words
-    numbers = sum(not np.isnan(number) for number in answers.numbers)
-    in_numbers = sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if not np.isnan(x))
-    # A stray cell does not make a column something else: its row is named where scores are read.
-    if words and (not numbers or in_numbers < STRAY * sum(words.values())):
-        usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
-        called = CRITERION.search(name) or RATER.fullmatch(name) or MODEL.search(name)
-        numbered = called and numbered_words(words)
-        return bool(numbered) or (not numbers and order_of(usual) is not None)
-    whole_ids = numbers > 101 and all(n == int(n) for n in answers.numbers if not np.isnan(n))
-    return numbers > 0 and not whole_ids
-
-
-def _beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether the only column of answers beside the scores is called like a judge, and both hold numbers, or words."""
-    answers = [c for c in frame.columns if c not in roles.values() and _holds_answers(frame[c])]
-    judge = _without_end(answers[0]) if len(answers) == 1 else ""
-    if not MODEL.search(judge) or re.search(r"(?<!auto)[_ ]", judge):  # gpt2_perplexity is no judge
-        return False
-    cells = [pd.Series(as_texts(frame[c]).cat.categories) for c in (roles["score"], *answers)]
-    first, second = (bool(np.isfinite(as_numbers(each)).all()) for each in cells)
-    return first == second
-
-
-def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
-    halves: list[Callable[[str, str], tuple[str, str, str]]] = [str.partition, str.rpartition]
-    incomplete: set[tuple[AnswerColumn, ...]] = set()
-    for gap in ("(", "[", "__", "_", ".", ":", "/", " ", "-"):
-        for divide in halves:
-            halved = [(left, right) for left, middle, right in (divide(column, gap) for column in columns) if middle]
-            pairs = [(left.strip(), right.strip(" )]")) for left, right in halved] if gap in "([" else halved
-            left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-            if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
-                continue
-            raters_left = _raters_among(left) - _raters_among(right) >= 0
-            raters, criteria = (0, 1) if raters_left else (1, 0)
-            places = [
-                AnswerColumn(column, pair[raters], "" if fold(pair[criteria]) in ENDS else pair[criteria])
-                for column, pair in zip(columns, pairs, strict=True)
-            ]
-            sides = left, right
-            if len(left) * len(right) > len(columns):
-                if _raters_among(sides[raters]) == 1 and any(map(CRITERION.search, sides[criteria])):
-                    incomplete.add(tuple(places))
-            elif len(sides[raters]) > 1 and (len(sides[criteria]) > 1 or _one_sided(left, right)):
-                return places
-    if len(incomplete) == 1:  # some raters were not asked everything
-        return list(incomplete.pop())
-    raters_like = any(p.search(column) for column in columns for p in (MODEL, METRIC)) or any(
-        map(RATER.fullmatch, columns)
-    )
-    if any(map(CRITERION.search, columns)) and not raters_like:
-        return [AnswerColumn(column, criterion=_without_end(column)) for column in columns]
-    return [AnswerColumn(column, rater=column) for column in columns]
-
-
-def _one_sided(left: Iterable[str], right: Iterable[str]) -> bool:
-    """Whether the one part that all names share is a criterion or a word such as `score`."""
-    shared = next(iter(left)) if len(list(left)) == 1 else next(iter(right))
-    return bool(CRITERION.search(shared)) or fold(shared) in ENDS
-
-
-def _raters_among(names: Iterable[str]) -> float:
-    """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
-    votes = [bool(RATER.fullmatch(n) or MODEL.search(n)) - bool(CRITERION.search(n)) for n in names]
-    return sum(votes) / max(len(votes), 1)
 
 
 def _stacked(frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[AnswerColumn]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from metal.auditing.check import Finding
+from metal.auditing.as_read import Finding
 from metal.data.dataset import Dataset
 from metal.data.languages import language_order
 from metal.data.text import count, name, percent, plural

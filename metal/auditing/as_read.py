@@ -1,0 +1,73 @@
+"""Doubts about how a dataset was read from a table, which its audits repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metal.data.dataset import Dataset
+from metal.data.text import first_few
+
+OWN_SOURCES = "every output is its own source"
+ENOUGH_SOURCES = 20  # below it an audit gives no verdict, so that what was taken for sources decides
+SHOWN = 5  # how many names a message lists
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem: a stable code for programs, and a sentence for people."""
+
+    code: str
+    message: str
+
+
+def as_read(dataset: Dataset) -> Iterator[Finding]:
+    """Findings about sources, columns that were not read, and people who are known by a place only."""
+    yield from _own_sources(dataset)
+    yield from _sources_by_text(dataset)
+    yield from _unread(dataset)
+    yield from _places_in_lists(dataset)
+
+
+def _own_sources(dataset: Dataset) -> Iterator[Finding]:
+    """Outputs that each are their own source, as where a table has no column for it."""
+    if len(dataset.outputs) > 1 and all(output.source == output.output for output in dataset.outputs.values()):
+        yield Finding(
+            "own-sources",
+            f"{OWN_SOURCES}: where several answer one prompt, intervals are too narrow; import with "
+            '`metal.read(..., columns={"source": COLUMN})`',
+        )
+
+
+def _sources_by_text(dataset: Dataset) -> Iterator[Finding]:
+    """Few sources, told apart by the texts of the inputs: are these questions, or instructions?"""
+    column = dataset.extra.get("reading", {}).get("sources_by")
+    if column and len(dataset.sources) < ENOUGH_SOURCES:
+        yield Finding(
+            "sources-by-text",
+            f"{len(dataset.sources)} sources, told apart by the texts in {column!r}: if these are instructions and the "
+            'inputs differ, import with `metal.read(..., columns={"source": COLUMN})`',
+        )
+
+
+def _unread(dataset: Dataset) -> Iterator[Finding]:
+    """Columns that differ between ratings of one output, or hold answers, and were not read."""
+    columns = dataset.extra.get("reading", {}).get("unread", ())
+    if columns:
+        listed = first_few([repr(column) for column in columns], SHOWN)
+        yield Finding(
+            "unread-columns",
+            f"not read: {listed}, though ratings differ by it; if it is a rater, a criterion or a round, import with "
+            '`metal.read(..., columns={"ROLE": COLUMN})` or `wide`',
+        )
+
+
+def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
+    """People who are only places in a list: each may stand for several persons."""
+    places = [rater.rater for rater in dataset.raters.values() if rater.about.get("named_by") == "place in a list"]
+    if places:
+        yield Finding(
+            "places-in-lists",
+            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, which need not be one person: "
+            "figures of single people, and intervals without one, are of places",
+        )

@@ -1,0 +1,93 @@
+"""Columns of a table that hold answers: what their cells look like, and where their comments stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from metal.data.tables.answers import AnswerTexts, numbered_words, read_answers
+from metal.data.tables.cells import MISSING, as_texts
+from metal.data.tables.mturk import asked
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, NO_ANSWERS, is_machine, is_person
+from metal.data.tables.word_orders import order_of
+
+STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
+MOST_LEVELS = 101  # whole numbers with more distinct values than this are ids or counts
+LONGEST = 40  # characters of an answer in words
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """Where an answer stands in a wide table: its column, whose it is and on what ("" where a column says it)."""
+
+    column: str
+    rater: str = ""
+    criterion: str = ""
+    comment: str = ""
+
+
+def holds_answers(column: pd.Series) -> bool:
+    """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", str(column.name)).lower()  # WorkTimeInSeconds
+    filled = column.notna()
+    if NO_ANSWERS.search(name) or not filled.any():
+        return False
+    if isinstance(column[filled].iloc[0], list | dict):
+        return False
+    if is_numeric_dtype(column):
+        return column.nunique() <= MOST_LEVELS or bool(column.dropna().mod(1).ne(0).any())
+    texts = as_texts(column)
+    categories = texts.array.categories.tolist()
+    counts = np.bincount(texts.array.codes[filled.to_numpy()], minlength=len(categories)).tolist()
+    counted = {text: count for text, count in zip(categories, counts, strict=True) if count}
+    if len(counted) > 5000 or max(map(len, counted)) > LONGEST:
+        return False
+    answers = _read(tuple(counted.items()))
+    words = answers.in_words
+    numbers = [number for number in answers.numbers if not np.isnan(number)]
+    in_numbers = sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if not np.isnan(x))
+    # A stray cell does not make a column something else: its row is named where scores are read.
+    if words and (not numbers or in_numbers < STRAY * sum(words.values())):
+        usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
+        called = CRITERION.search(name) or is_person(name) or is_machine(name)
+        if called and numbered_words(words):
+            return True
+        return not numbers and order_of(usual) is not None
+    whole_ids = len(numbers) > MOST_LEVELS and all(number == int(number) for number in numbers)
+    return bool(numbers) and not whole_ids
+
+
+@lru_cache(maxsize=4096)
+def _read(counted: tuple[tuple[str, int], ...]) -> AnswerTexts:
+    """What texts mean as answers; many columns of a table hold the same ones."""
+    return read_answers(dict(counted), MISSING, lambda line: None)
+
+
+def without_end(column: str) -> str:
+    """`ling_rating` -> `ling`; a name that is nothing else stays."""
+    return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
+
+
+def with_comments(answers: Iterable[AnswerColumn], columns: Iterable[str]) -> list[AnswerColumn]:
+    """The columns of answers, each with that of its comments: `fluency_comment`, for `ling_rating` `ling_reasoning`."""
+    by_lower_name: dict[str, str] = {}
+    for column in columns:
+        by_lower_name.setdefault(column.lower(), column)
+    return [replace(each, comment=each.comment or _comment_of(each.column, by_lower_name)) for each in answers]
+
+
+def _comment_of(column: str, by_lower_name: Mapping[str, str]) -> str:
+    for stem in (column.lower(), without_end(column).lower()):
+        for word in COMMENTS:
+            names = [f"{stem}{gap}{word}" for gap in ("_", " ", "-", ".")]
+            names += [f"{stem}_{end}_{word}" for end in ENDS]
+            for name in names:
+                if name in by_lower_name:
+                    return by_lower_name[name]
+    return ""

@@ -1,0 +1,49 @@
+"""Ratings that a rater gave again: an epoch, a round, a trial is a repeat of its rater, and no other output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from metal.data.tables.cells import as_numbers, as_texts
+from metal.data.text import first_few, plural
+
+KEY = ["output", "criterion", "rater"]
+
+
+def with_repeats(
+    tidy: pd.DataFrame, is_person: Callable[[str], bool], notes: list[str]
+) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:
+    """The table with what a judge said the second time under a name of its own (`gpt-4o#2`); and of each such name the
+    judge and the number of the repeat. Of people the first answer is kept, and how many later ones are not is noted.
+
+    tidy: with the column `repeat`, which is gone afterwards. Where nothing was rated twice it only says when.
+    """
+    repeat = tidy.pop("repeat")
+    if not tidy.duplicated(KEY).any() or tidy.assign(repeat=repeat).duplicated([*KEY, "repeat"]).any():
+        return tidy, {}
+    numbers = as_numbers(repeat)
+    place = numbers if np.isfinite(numbers).all() else as_texts(repeat).cat.codes
+    in_order = tidy[KEY].assign(place=place).sort_values("place", kind="stable")
+    time = in_order.groupby(KEY, observed=True, sort=False).cumcount().reindex(tidy.index)
+    rater = tidy["rater"].astype(object)
+    persons = {name for name in tidy["rater"].cat.categories if is_person(name)}
+    later = (time > 0).to_numpy()
+    of_people = later & rater.isin(persons).to_numpy()
+    if of_people.any():
+        names = first_few(sorted(set(rater[of_people])), 3)
+        notes.append(
+            f"{plural(int(of_people.sum()), 'rating')} that people gave again left out, the first counts: {names}"
+        )
+    again: dict[str, tuple[str, int]] = {}
+    names_of = rater.copy()
+    for name, number in sorted(set(zip(rater[later & ~of_people], time[later & ~of_people], strict=True))):
+        again[f"{name}#{number + 1}"] = (name, int(number) + 1)
+        names_of[(rater == name) & (time == number)] = f"{name}#{number + 1}"
+    if again:
+        notes.append(f"asked again, kept as repeats of their judge: {first_few(list(again), 3)}")
+    kept = tidy.assign(rater=names_of.astype("category"))[~of_people]
+    kept["rater"] = kept["rater"].cat.remove_unused_categories()
+    return kept, again

@@ -1,0 +1,94 @@
+"""The sources of outputs by the texts of the inputs, where no column names them: answers to one question are alike."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from metal.data.tables.cells import BLANKS, as_texts, digest
+from metal.data.text import plural
+from metal.errors import NoColumn
+
+LONGEST = 40  # characters of a text that may name its source
+
+
+def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: Path) -> None:
+    """Name sources and outputs by their texts where the table has no ids. Raises NoColumn where it has no texts.
+
+    unread: columns to choose from.
+    """
+    texts = [role for role in ("source_text", "text") if role in tidy]
+    if not texts:
+        remedy = 'Name one with `columns={"output": COLUMN}`'
+        raise NoColumn(where, "output", unread, "no column for the output or its source", remedy)
+    for role in texts:
+        _write_alike(tidy, role, notes)
+    for role, of in (("source", [role for role in texts if role == "source_text"]), ("output", texts)):
+        if not of:
+            continue  # the text of the output alone: said where sources are missing
+        columns = [as_texts(tidy[text]).astype(object).fillna("") for text in of]
+        key = columns[0] if len(columns) == 1 else columns[0] + "\0" + columns[1]
+        if role == "output":
+            key = key + "\0" + tidy["generator"].astype(str)
+        tidy[role] = key.map({text: digest(text) for text in key.unique()})
+    sources = "sources and " * ("source_text" in texts)
+    notes.append(f"no column for ids: {sources}outputs are told apart by {' and '.join(texts)}")
+
+
+def _write_alike(tidy: pd.DataFrame, role: str, notes: list[str]) -> None:
+    """Give texts that differ in blanks or Unicode form alone the spelling of the first."""
+    spelled = as_texts(tidy[role])
+    keys = {text: _same(text) for text in spelled.cat.categories}
+    first = {key: text for text, key in reversed(keys.items())}
+    if len(first) < len(keys):
+        tidy[role] = as_texts(spelled.map({text: first[key] for text, key in keys.items()}))
+        differ = plural(len(keys) - len(first), "text")
+        notes.append(f"{role}: {differ} like another but for blanks or Unicode form, written alike")
+
+
+def _same(text: str) -> str:
+    """Equal for texts that differ in blanks or Unicode form alone."""
+    return " ".join(unicodedata.normalize("NFC", text).strip(BLANKS).split())
+
+
+def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bool:
+    """Give outputs with the same input one source; whether that is done. Each output has an id in `output`.
+
+    A source is named by the digest of its text, or by the text itself where that has no blank (`q7`). An output without
+    an input is a source of its own. Not where one input stands for all outputs, which is an instruction, where each
+    output has its own, and, which is said, where an output has two. column, ids: where inputs and ids of outputs stand,
+    for notes.
+    """
+    texts = as_texts(tidy["source_text"])
+    first = pd.DataFrame({"output": tidy["output"], "language": tidy["language"], "text": texts}).astype(object)
+    first = first.fillna("").drop_duplicates()
+    first["text"] = first["text"].map({text: _same(text) for text in first["text"].unique()})
+    first = first.drop_duplicates()
+    if first["output"].duplicated().any():
+        output = first["output"][first["output"].duplicated()].iloc[0]
+        notes.append(f"output {output!r} has two texts in {column!r}: these are not taken for the sources")
+        return False
+    filled = first[first["text"] != ""]
+    inputs = filled[["language", "text"]].drop_duplicates()
+    distinct = len(inputs)
+    if filled["text"].nunique() < 2 or distinct == len(filled):
+        return False
+    names = first["text"].map({text: _name_of(text) for text in first["text"].unique()})
+    if inputs["text"].duplicated().any():  # a question that is asked in several languages
+        names = first["language"] + "/" + names
+    names = names.where(first["text"] != "", first["output"])
+    tidy["source"] = as_texts(tidy["output"].astype(object).map(dict(zip(first["output"], names, strict=True))))
+    outputs = plural(len(first), "output")
+    notes.append(
+        f"{distinct} different texts in {column!r} behind {outputs}: taken for the sources, as answers to one question "
+        f"are alike. If they are instructions and the inputs differ: `columns={ {'source': ids} }`"
+    )
+    return True
+
+
+def _name_of(text: str) -> str:
+    one_word = len(text) <= LONGEST and not any(letter.isspace() for letter in text)
+    return text if one_word else digest(text)

@@ -1,0 +1,272 @@
+"""Which columns of a wide table hold answers, and whose: a column a criterion, a rater, or both.
+
+A column is a rater's only if its name says so (`annotator_1`, `human_score`, `gpt_4o`), or the user does. Where names
+leave open whose answers stand in a table, METAL asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from metal.data.tables import asides
+from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
+from metal.data.tables.cells import as_numbers, as_texts, fold
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, is_machine, is_person
+from metal.data.tables.nested import Paths, nested_columns
+from metal.data.tables.roles import columns_of, few_words
+from metal.data.text import first_few
+from metal.errors import DataError, NoColumn
+
+_CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I)
+
+
+@dataclass(frozen=True)
+class WideTable:
+    """A table on its way to ratings: its cells, the columns that play a role, and where columns stood in objects.
+
+    people: further raters who are people: a column called like scores beside a judge's, places in a list.
+    """
+
+    frame: pd.DataFrame
+    roles: Mapping[str, str]
+    paths: Paths
+    where: Path
+    people: frozenset[str] = frozenset()
+
+    @property
+    def free(self) -> list[str]:
+        """The columns that play no role."""
+        taken = set(self.roles.values())
+        return [column for column in self.frame.columns if column not in taken]
+
+
+def answer_columns(
+    table: WideTable, kinds: Mapping[str, str], notes: list[str], described: Callable[[str], object]
+) -> tuple[list[AnswerColumn], list[str]]:
+    """The columns that hold answers, where no column does for all; none where they may stand in lists. And those left
+    out, as their names do not say whose they are.
+
+    kinds: of raters, as the user names them. described: a criterion by its name; its scale is the order of its words.
+    Raises NoColumn, with the columns to choose from, where names do not say whose the answers are.
+    """
+    if "rater" in table.roles:
+        columns, doubtful = _criteria(table, notes, described), []
+    else:
+        columns, doubtful = _raters(table, kinds, notes)
+    if columns or nested_columns(table.frame, list(table.roles.values())):
+        return columns, doubtful
+    raise _nothing_found(table, notes)
+
+
+def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
+    missing = next(role for role in ("rater", "score") if role not in table.roles)
+    remedy = f'{columns_of(table.frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
+    sheets = [note for note in notes if note.startswith("only the sheet")]
+    if missing == "score":
+        remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
+    elif sheets:
+        remedy += f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
+    return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy)
+
+
+# ---------------------------------------------------------------- a column a criterion
+
+
+def _criteria(table: WideTable, notes: list[str], described: Callable[[str], object]) -> list[AnswerColumn]:
+    """Beside a column of raters: the columns of answers, each on a criterion."""
+    frame = table.frame
+    columns = [name for name in table.free if holds_answers(frame[name]) or described(without_end(name))]
+    if not columns:
+        columns = [name for name in table.free if CRITERION.search(name) and few_words(frame[name])]
+    columns = asides.criteria_among(columns, notes)
+    if not columns or ("criterion" in table.roles and len(columns) > 1):
+        return []
+    _check_one_output(frame, columns, table.where)
+    if "criterion" in table.roles:
+        return with_comments([AnswerColumn(columns[0])], frame.columns)
+    return with_comments([AnswerColumn(name, criterion=without_end(name)) for name in columns], frame.columns)
+
+
+def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
+    """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score, llama_output, ..."""
+    wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in (*GUESSES["text"], "output")}
+    texts = [name for name in frame.columns if name not in columns and fold(name) in wanted]
+    if len(texts) > 1:
+        remedy = "Write a row for each, with columns generator, text and score"
+        raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
+
+
+# ---------------------------------------------------------------- a column a rater
+
+
+def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tuple[list[AnswerColumn], list[str]]:
+    """Where no column names the rater: the columns of answers that are raters' by their names, and those that are not.
+
+    Answers under other names are left unread where people and judges are there without them. Raises NoColumn where
+    they are not, and where models may be judges or what was judged.
+    """
+    columns = [name for name in table.free if holds_answers(table.frame[name]) or _words_of_a_rater(table, name)]
+    score = table.roles.get("score")
+    if score:
+        columns = [name for name in columns if is_person(without_end(name)) or is_machine(without_end(name))]
+    columns = asides.raters_by_name(columns, notes)
+    if len(columns) < 2:
+        return [], []
+    places = _by_path(columns, table.paths) if set(columns) <= table.paths.keys() else _grid(columns)
+    if not any(place.rater for place in places):
+        return [], []
+    raters_named = [place for place in places if place.rater in table.people or _is_rater(place.rater, kinds)]
+    of_raters = {place.column for place in raters_named}
+    rest = [place for place in places if place.column not in of_raters]
+    people = [place for place in raters_named if not is_machine(place.rater)]
+    machines = len(raters_named) - len(people)
+    inputs_alone = table.roles.keys() & {"source", "source_text"} and not table.roles.keys() & {"text", "output"}
+    if not people and machines > 1 and inputs_alone:
+        raise _judges_or_judged(table, places)
+    if rest and not (people and machines):
+        raise _whose(table, raters_named, rest)
+    doubtful = [place.column for place in rest]
+    if rest:
+        names = first_few(doubtful)
+        notes.append(f"answers of nobody by their names, and not read: {names} (`wide` reads them)")
+    kept = asides.without_summaries([(place.rater, place.column) for place in raters_named], table.frame, notes)
+    return with_comments([place for place in raters_named if place.rater in kept], table.frame.columns), doubtful
+
+
+def _words_of_a_rater(table: WideTable, column: str) -> bool:
+    """Whether a column named like a rater holds a few words, whose order METAL may not know."""
+    name = without_end(column)
+    return (is_person(name) or is_machine(name)) and few_words(table.frame[column])
+
+
+def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
+    """Whether the name, or the user by naming its kind, says that it is a rater's."""
+    named = any(fnmatchcase(name, pattern) for pattern in kinds if pattern != "*")
+    return named or is_person(name) or is_machine(name) or asides.is_reference(name)
+
+
+def _whose(table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]) -> NoColumn:
+    names = first_few([place.column for place in rest], 8)
+    problem = f"no column for the rater, and the names do not say whose answers these are: {names}"
+    remedy = f"If each column is a rater: {_as_raters(table, [*raters_named, *rest])}; leave out those that are not"
+    return _asked(table, [*raters_named, *rest], problem, f"{remedy}. {columns_of(table.frame)}")
+
+
+def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoColumn:
+    names = first_few([place.column for place in places])
+    problem = f"columns named like models ({names}): are they judges, or the generators that one judge scored?"
+    remedy = f"If judges: {_as_raters(table, places)}; if not, write a row a score, with columns generator and rater"
+    return _asked(table, places, problem, remedy)
+
+
+def _asked(table: WideTable, places: Sequence[AnswerColumn], problem: str, remedy: str) -> NoColumn:
+    return NoColumn(table.where, "rater", [place.column for place in places], problem, remedy)
+
+
+def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
+    """The option that reads each of the columns as a rater's."""
+    ends = {table.paths[place.column][1:] for place in places if place.column in table.paths}
+    if len(ends) == 1 and len(places) > 1:
+        return f'`wide=["{".".join(["{rater}", *ends.pop()])}"]`'
+    columns = [place.column for place in places]
+    listed = ", ".join(f'"{column}"' for column in columns[:12]) + (", ..." if len(columns) > 12 else "")
+    return f"`wide=[{listed}]`"
+
+
+def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
+    """Whether scores, or a reference, stand beside the only other column of answers, which is called like a judge."""
+    answers = [name for name in frame.columns if name not in roles.values() and holds_answers(frame[name])]
+    judge = without_end(answers[0]) if len(answers) == 1 else ""
+    named_by_its_start = MODEL.match(judge) or not re.search(r"(?<!auto)[_ ]", judge)  # no base_model
+    if not (is_machine(judge) and named_by_its_start):
+        return False
+    cells = [pd.Series(as_texts(frame[name]).cat.categories) for name in (roles["score"], *answers)]
+    first, second = (bool(np.isfinite(as_numbers(each)).all()) for each in cells)
+    return first == second
+
+
+# ---------------------------------------------------------------- rater and criterion in a name
+
+
+def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
+    """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on helpfulness."""
+    places = []
+    for column in columns:
+        path = [*paths[column]]
+        if len(path) > 1 and fold(path[-1]) in ENDS:
+            path.pop()
+        raters = [at for at, name in enumerate(path) if is_person(name) or is_machine(name)]
+        at = raters[0] if raters else len(path) - 1
+        criterion = path[at + 1 :] or [name for name in path[:at] if not _CONTAINER.search(name)]
+        comment = _comment_beside(paths[column], paths)
+        places.append(AnswerColumn(column, without_end(path[at]), ".".join(criterion), comment))
+    if len({place.criterion for place in places}) == 1 and len({place.rater for place in places}) == 1:
+        return []
+    return places
+
+
+def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
+    """The column with the comment of the same object: `scores.gpt-4o.explanation`."""
+    beside = {other[-1].lower(): column for column, other in paths.items() if other[:-1] == path[:-1]}
+    return next((beside[word] for word in COMMENTS if word in beside), "")
+
+
+def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
+    """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
+    incomplete: set[tuple[AnswerColumn, ...]] = set()
+    for gap in ("(", "[", "__", "_", ".", ":", "/", " ", "-"):
+        for divide in (str.partition, str.rpartition):
+            pairs = _halves(columns, gap, divide)
+            left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+            if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
+                continue
+            sides = (left, right)
+            rater, criterion = (0, 1) if _raters_among(left) >= _raters_among(right) else (1, 0)
+            places = []
+            for column, pair in zip(columns, pairs, strict=True):
+                asked_on = "" if fold(pair[criterion]) in ENDS else pair[criterion]
+                places.append(AnswerColumn(column, pair[rater], asked_on))
+            if len(left) * len(right) > len(columns):
+                if _raters_among(sides[rater]) == 1 and any(map(CRITERION.search, sides[criterion])):
+                    incomplete.add(tuple(places))
+            elif len(sides[rater]) > 1 and (len(sides[criterion]) > 1 or _one_sided(left, right)):
+                return places
+    if len(incomplete) == 1:  # some raters were not asked everything
+        return list(incomplete.pop())
+    called_like_raters = any(is_person(without_end(name)) or is_machine(name) for name in columns)
+    if any(map(CRITERION.search, columns)) and not called_like_raters:
+        return [AnswerColumn(column, criterion=without_end(column)) for column in columns]
+    return [AnswerColumn(column, rater=column) for column in columns]
+
+
+def _halves(
+    columns: Sequence[str], gap: str, divide: Callable[[str, str], tuple[str, str, str]]
+) -> list[tuple[str, str]]:
+    """The two parts of each name that has the gap in it."""
+    halves = []
+    for column in columns:
+        left, middle, right = divide(column, gap)
+        if middle and gap in "([":
+            halves.append((left.strip(), right.strip(" )]")))
+        elif middle:
+            halves.append((left, right))
+    return halves
+
+
+def _one_sided(left: Collection[str], right: Collection[str]) -> bool:
+    """Whether the one part that all names share is a criterion or a word such as `score`."""
+    shared = next(iter(left if len(left) == 1 else right))
+    return bool(CRITERION.search(shared)) or fold(shared) in ENDS
+
+
+def _raters_among(names: Collection[str]) -> float:
+    """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
+    votes = [(is_person(name) or is_machine(name)) - bool(CRITERION.search(name)) for name in names]
+    return sum(votes) / max(len(votes), 1)
