@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import select
 import shlex
 import socket
@@ -100,7 +99,7 @@ def clear(folder: Path, until: float) -> str:
     and nobody may be allowed to list them: level by level, each is opened to its user, and the
     folders in it are moved up.
     """
-    name = secrets.token_hex(8)  # the stranger's files are not called that
+    name = os.urandom(8).hex()  # the stranger's files are not called that
     moved = 0
     with suppress(OSError):
         folder.chmod(0o700)
