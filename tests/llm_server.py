@@ -87,7 +87,7 @@ class Fault:
 
     kind: str
     status: int = 0  # replaces the HTTP status of an error kind
-    retry_after: float | None = None  # seconds; also RetryInfo in Google's body
+    retry_after: float | str | None = None  # seconds, also RetryInfo in Google's body; or the header as it is
     seconds: float = 0.0  # wait before the reply; with slow_body, how long the body takes
     text: str = ""  # the reply's text (also of "gzip" and "truncated"), its whole body, where to, or an error's message
     param: str = ""
@@ -314,7 +314,7 @@ def _reply_body(api: str, prompt: str, text: str | None, finish: str, model: str
     return {"predictions": [prediction], "deployedModelId": "1", "model": model, "metadata": {"tokenMetadata": tokens}}
 
 
-def _error_body(call: Call, shape: ErrorShape, param: str | None, retry_after: float | None) -> Json:
+def _error_body(call: Call, shape: ErrorShape, param: str | None, retry_after: float | str | None) -> Json:
     """An error body in the shape of the service that was called."""
     if call.api == "anthropic":
         kind = ANTHROPIC_TYPES.get(shape.status, "api_error" if shape.status >= 500 else INVALID)
@@ -324,7 +324,7 @@ def _error_body(call: Call, shape: ErrorShape, param: str | None, retry_after: f
         if param:
             violation = {"field": f"generation_config.{param}", "description": shape.message}
             details.append({"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]})
-        if retry_after is not None:
+        if isinstance(retry_after, float):
             details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{retry_after}s"})
         error = {"code": shape.status, "message": shape.message, "status": shape.google_status}
         return {"error": error | ({"details": details} if details else {})}
@@ -349,7 +349,7 @@ class HttpReply:
     fault: str = ""
     delay: float = 0.0
     spread: float = 0.0  # seconds over which the body trickles
-    retry_after: float | None = None
+    retry_after: float | str | None = None
     content_type: str = "application/json"
     started: float = 0.0
     sent: int = 0  # the status, once the head is written
@@ -362,7 +362,8 @@ class HttpReply:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:
             phrase = "Unknown"
-        retry = "" if self.retry_after is None else f"retry-after: {self.retry_after:g}\r\n"
+        wait = f"{self.retry_after:g}" if isinstance(self.retry_after, float) else self.retry_after
+        retry = "" if wait is None else f"retry-after: {wait}\r\n"
         more = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         return (
             f"HTTP/1.1 {self.status} {phrase}\r\ncontent-type: {self.content_type}\r\n"

@@ -93,7 +93,10 @@ def finish(run: Judging | Generating, following: str) -> None:
     if over:
         console.say("Stopped before --max-cost was exceeded. It is of the whole run: to go on, it is raised below.")
     for model, why in outcome.stopped.items():
-        print(f"metal: {model} stopped: {console.clean(why)}", file=sys.stderr)
+        names = [name for (asked, _), name in run.job.plan.names.items() if asked == model]
+        open_calls = sum(outcome.statistics[name].not_asked for name in names)
+        counted = f" ({open_calls:,} calls not made)" if open_calls else ""
+        print(f"metal: {model} stopped{counted}: {console.clean(why)}", file=sys.stderr)
     if outcome.unused:
         texts = "are to calls that the run no longer has (their texts have changed)"
         console.say(f"warning: {outcome.unused:,} answers {texts}")
@@ -104,7 +107,7 @@ def finish(run: Judging | Generating, following: str) -> None:
         parts = [f"{outcome.missing:,} calls not made"] * bool(outcome.missing)
         parts += [f"{outcome.failed:,} failed"] * bool(outcome.failed)
         console.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
-    if following:
+    if following and (outcome.answered or run.job.answers_itself or not run.job.plan.models):
         console.say(f"Next: {following}", wrap=False)
     if outcome.interrupted:
         raise SystemExit(130)

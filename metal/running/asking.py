@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -18,8 +19,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from metal.data.progress import Progress, no_progress
+from metal.data.text import plural
 from metal.errors import Declined, UsageError
-from metal.raters.judges.call import VERDICT
+from metal.raters.judges.call import FAILING, VERDICT, JudgeStopped
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.engine import BATCH, LOCAL, Engine, EngineOptions, Rules, Session, load_engine
@@ -29,7 +31,7 @@ from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
 from metal.raters.judges.limits import CostEstimate, check_priced, estimates
 from metal.raters.judges.secrets import Secrets
-from metal.running.job import Job, check_place, discard, under_way
+from metal.running.job import Job, check_place, clear, discard, under_way
 
 EVERY = 0.25  # seconds between two looks at the progress
 Value = TypeVar("Value")
@@ -96,6 +98,11 @@ class Outcome:
     seconds: float = 0.0
 
     @property
+    def answered(self) -> bool:
+        """Whether a model has answered anything, in this session or an earlier one."""
+        return any(each.heard for each in self.statistics.values())
+
+    @property
     def complete(self) -> bool:
         """Whether every call has been made and answered."""
         return not (self.dry_run or self.missing or self.waiting or self.stopped)
@@ -114,7 +121,8 @@ def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
 async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
     """A job, from the estimate to what came of it. Nothing is sent before `callbacks.confirm` says so.
 
-    Raises UsageError when the folder, the terms or the answer of `confirm` forbid it.
+    Raises UsageError when the folder, the terms or the answer of `confirm` forbid it, and JudgeStopped, with nothing
+    left behind, when no call of a new run was answered.
     """
     if terms.max_cost is not None:
         check_priced(job.plan.models)
@@ -146,6 +154,10 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
         job.begin(out, force=terms.force)
         began = time.monotonic()
         ended = await _run(engine, job, out, answered, terms, callbacks) if job.plan.models else None
+        if (new or terms.force) and ended and (why := _in_vain(job, out, ended)):
+            clear(out)
+            discard(out)
+            raise JudgeStopped(f"{why}. No call was answered; {out} was not kept")
         statistics = job.finish(out, callbacks.progress)
     return _outcome(job, coming, ended, statistics, time.monotonic() - began)
 
@@ -296,6 +308,35 @@ async def _watched(engine: Engine, callbacks: Callbacks) -> None:
                 raise
 
 
+def _in_vain(job: Job, out: Path, engine: Engine) -> str:
+    """Why all that was asked of any model failed; empty where something was answered, may have been paid, or may yet
+    come.
+    """
+    if job.answers_itself or engine.stopping.is_set() or engine.over_budget:
+        return ""
+    if any(state.under_way or not FAILING.issuperset(state.kinds) for state in engine.progress):
+        return ""
+    statistics = index_journal(job.plan, out / JOURNAL).statistics
+    if any(each.heard or each.kept_bodies for each in statistics.values()):
+        return ""
+    return "; ".join(f"{model}: {why}" for model, why in _stopped(job, engine, statistics).items())
+
+
+def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics]) -> dict[str, str]:
+    """Models that could not go on, or whose calls all failed, with the reason."""
+    reasons = {}
+    for state in engine.progress:
+        model = state.model.name
+        of_model = [statistics[name] for (asked, _), name in job.plan.names.items() if asked == model]
+        failures = sum((each.failures for each in of_model), Counter[str]())
+        if state.stopped:
+            reasons[model] = state.stopped
+        elif state.kinds and failures and not any(each.heard for each in of_model):
+            [(reason, _)] = failures.most_common(1)
+            reasons[model] = f"{plural(sum(state.kinds.values()), 'call')} failed and none was answered: {reason}"
+    return reasons
+
+
 def _outcome(
     job: Job,
     coming: Sequence[CostEstimate],
@@ -309,7 +350,7 @@ def _outcome(
         job.what(),
         coming,
         statistics,
-        stopped={model.model.name: model.stopped for model in progress if model.stopped},
+        stopped=_stopped(job, engine, statistics) if engine else {},
         waiting=waiting,
         missing=sum(each.not_asked for each in statistics.values()) - waiting,
         failed=sum(each.failed for each in statistics.values()),

@@ -108,6 +108,11 @@ class Job(ABC):
         return ()
 
     @property
+    def answers_itself(self) -> bool:
+        """Whether something is answered without asking a model."""
+        return False
+
+    @property
     def signature(self) -> str:
         """All that the run's figures depend on; empty where others compute them."""
         return ""
@@ -164,11 +169,7 @@ class Job(ABC):
         for path in _left_over(out):
             path.unlink()
         if force:
-            clear_shards(out)
-            for name in PARTS:
-                (out / name).unlink(missing_ok=True)
-            for folder in (BATCHES, "tables"):
-                shutil.rmtree(out / folder, ignore_errors=True)
+            clear(out)
         self.write_run(out)
 
     @abstractmethod
@@ -202,10 +203,20 @@ def _left_over(out: Path) -> list[Path]:
     return [path for name in PARTS for path in out.glob(f".{name}.*.part")]
 
 
+def clear(out: Path) -> None:
+    """Take away what a run has written to its folder."""
+    clear_shards(out)
+    for name in PARTS:
+        (out / name).unlink(missing_ok=True)
+    for folder in (BATCHES, "tables"):
+        shutil.rmtree(out / folder, ignore_errors=True)
+
+
 def discard(out: Path) -> None:
-    """Take away a folder that nothing was written to."""
+    """Take away a folder that nothing was written to; not one that holds something else."""
     (out / LOCK).unlink(missing_ok=True)
-    out.rmdir()
+    if not any(out.iterdir()):
+        out.rmdir()
 
 
 def read_settings(out: Path, command: str) -> Mapping[str, Any]:

@@ -108,6 +108,10 @@ class JudgeJob(Job):
     def raters(self) -> tuple[str, ...]:
         return self.request.judges
 
+    @property
+    def answers_itself(self) -> bool:
+        return bool(self.baselines)
+
     def what(self) -> str:
         plan = self.plan
         prompts = ", ".join(filter(None, (prompt.name for prompt in plan.prompts)))

@@ -99,7 +99,12 @@ def test_a_server_of_ones_own_needs_an_address(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gpt-4o", "judge 'gpt-4o' is not known"),
+        ("gpt-4o", "judge 'gpt-4o' is not known; did you mean 'openai:gpt-4o'\\?"),
+        ("o3-mini", "did you mean 'openai:o3-mini'\\?"),
+        ("claude-sonnet-4-5", "did you mean 'anthropic:claude-sonnet-4-5'\\?"),
+        ("gemini-2.5-pro", "did you mean 'gemini:gemini-2.5-pro' or 'vertex:gemini-2.5-pro'\\?"),
+        ("meta-llama/Llama-3.3-70B", "did you mean 'openai-compatible:meta-llama/Llama-3.3-70B'\\?"),
+        ("nobody", "judge 'nobody' is not known; known: .*openai:MODEL"),
         ("openai:", "judge 'openai:' is not known"),
         ("", "judge '' is not known"),
         ("opnai:gpt-4o", "did you mean 'openai'"),
@@ -110,6 +115,13 @@ def test_a_server_of_ones_own_needs_an_address(monkeypatch: pytest.MonkeyPatch) 
 def test_names_nobody_knows(name: str, message: str) -> None:
     with pytest.raises(MetalError, match=message):
         find_model(name, {})
+
+
+def test_a_mistyped_name_of_judges_toml_is_meant_first(tmp_path: Path) -> None:
+    path = tmp_path / "judges.toml"
+    path.write_text('[judges.gpt-strict]\nmodel = "openai:gpt-4o"\n')
+    with pytest.raises(UnknownName, match="did you mean 'gpt-strict' or 'openai:gpt-strct'"):
+        find_model("gpt-strct", named_models([path]))
 
 
 def test_a_name_of_judges_toml_comes_first(tmp_path: Path) -> None:

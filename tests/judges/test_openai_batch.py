@@ -306,7 +306,7 @@ def test_nobody_there_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    assert failed(lambda client: client.find(TOKEN), url).kind == calls.DROPPED
+    assert failed(lambda client: client.find(TOKEN), url).kind == calls.UNREACHED
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         open_batch_client(find_model(OPENAI, {}))

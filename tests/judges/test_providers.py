@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -219,13 +221,62 @@ def test_a_body_that_trickles_is_a_timeout_too(name: str, llm_server: LlmServer)
 
 
 @pytest.mark.parametrize("name", DIRECT)
-def test_nobody_there_is_a_lost_connection(name: str) -> None:
+def test_nobody_there_is_not_reached(name: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     nobody = SimpleNamespace(url=url, openai_url=f"{url}/v1")
-    assert failed(name, cast(LlmServer, nobody)).kind == calls.DROPPED
+    failure = failed(name, cast(LlmServer, nobody))
+    assert str(failure) == f"cannot reach {url}: connection refused, no server listens there"
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_a_host_that_nobody_knows_is_not_reached(name: str) -> None:
+    nobody = SimpleNamespace(url="http://no-such-host.invalid", openai_url="http://no-such-host.invalid/v1")
+    failure = failed(name, cast(LlmServer, nobody))
+    assert str(failure) == "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)"
+
+
+@pytest.fixture
+def untrusted(tmp_path: Path) -> Iterator[str]:
+    """The address of a server whose certificate nobody has signed."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    try:
+        subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl is not installed")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
+                        secure.recv(1)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"https://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_an_untrusted_certificate_is_told(name: str, untrusted: str) -> None:
+    nobody = SimpleNamespace(url=untrusted, openai_url=f"{untrusted}/v1")
+    failure = failed(name, cast(LlmServer, nobody))
+    assert failure.kind == calls.UNREACHED
+    assert str(failure).startswith(f"cannot reach {untrusted}: its certificate is not trusted (self")
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-4o", "gemini:gemini-2.5-pro", "anthropic:claude-one"])
+@pytest.mark.parametrize("wait", ["zehn Sekunden, bitte später", "١٢٣٤x", "Mon, 01 Jan 99999 00:00:00 GMT", "-1"])
+def test_too_many_requests_with_an_odd_header_are_that(name: str, wait: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("429", retry_after=wait))
+    failure = failed(name, llm_server)
+    assert (failure.kind, failure.status) == (calls.BUSY, 429)
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
@@ -404,7 +455,57 @@ def test_what_is_no_reply_is_not_asked_again(name: str, body: str, llm_server: L
 def test_an_error_in_plain_text_is_told(llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("body", text='{"error": "boom"}'))
     result = failed("openai:gpt-4o", llm_server)
-    assert (result.kind, "boom" in result.message) == (calls.SERVER, True)
+    assert (result.kind, "boom" in result.message) == (calls.NOT_A_REPLY, True)
+    assert "boom" in result.body
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": "insufficient_quota", "message": "You exceeded your current quota."}, calls.QUOTA),
+        ({"type": "invalid_api_key", "message": "Wrong key."}, calls.DENIED),
+        ({"code": "model_not_found", "message": "No such model."}, calls.UNKNOWN_MODEL),
+        ({"code": "rate_limit_exceeded", "message": "Slow down."}, calls.BUSY),
+        ({"code": 503, "message": "Overloaded."}, calls.SERVER),
+        ({"type": "server_error", "message": "It broke."}, calls.NOT_A_REPLY),
+        ({"message": "It broke."}, calls.NOT_A_REPLY),
+        ({"code": True}, calls.NOT_A_REPLY),
+        (["broken"], calls.NOT_A_REPLY),
+    ],
+)
+@pytest.mark.parametrize("name", DIRECT)
+def test_an_error_that_comes_as_a_success_is_what_it_says(
+    name: str, error: Any, kind: str, llm_server: LlmServer
+) -> None:
+    llm_server.faults = always(Fault("body", text=json.dumps({"error": error})))
+    assert failed(name, llm_server).kind == kind
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_an_error_beside_a_verdict_is_no_verdict(name: str, llm_server: LlmServer) -> None:
+    api = {"anthropic:claude-one": "anthropic", "gemini:gemini-2.5-pro": "gemini"}.get(name, "openai")
+    llm_server.faults = always(Fault("body", text=json.dumps(THOUGHTFUL[api] | {"error": {"message": "It broke."}})))
+    reply = asked(name, llm_server)
+    assert (reply.text, reply.ending, reply.tokens_out) == (SAID, calls.WITH_ERROR, 340)
+    llm_server.faults = always(Fault("body", text=json.dumps(THOUGHTFUL[api] | {"error": None})))
+    assert asked(name, llm_server).ending == calls.COMPLETE
+
+
+def test_choices_are_read_by_their_index(llm_server: LlmServer) -> None:
+    def choice(text: str, **place: int) -> dict[str, Any]:
+        return {**place, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+
+    for choices, text in (
+        ([choice("2", index=1), choice("1", index=0)], "1"),
+        ([choice("3", index=2), choice("2", index=1)], "2"),
+        ([choice("1"), choice("2")], "1"),
+        ([choice("2", index=1), choice("1")], "1"),
+    ):
+        llm_server.faults = always(Fault("body", text=json.dumps({"choices": choices})))
+        assert asked("openai:gpt-4o", llm_server).text == text
+    parts = [{"index": 1, "content": {"parts": [{"text": "2"}]}}, {"content": {"parts": [{"text": "1"}]}}]
+    llm_server.faults = always(Fault("body", text=json.dumps({"candidates": parts})))
+    assert asked("gemini:gemini-2.5-pro", llm_server).text == "1"
 
 
 TOOL = {"function": {"name": "rate", "arguments": '{"score": 2}'}}

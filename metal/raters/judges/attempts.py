@@ -73,7 +73,8 @@ class Attempts:
     """Asks one model until there is a reply, or no reason to continue.
 
     halted: nothing more is sent, and no wait is sat out. closed: no question is begun any more; those in flight are
-    finished. note(parameter, said): called once for each parameter that the model rejects.
+    finished. tried: a first request has come to something. reached: something has answered in this session.
+    note(parameter, said): called once for each parameter that the model rejects.
     """
 
     def __init__(self, setup: JudgeSetup, client: Client, note: Callable[[str, str], None]) -> None:
@@ -82,8 +83,8 @@ class Attempts:
         self.progress = Progress(setup.model, setup.questions)
         self.rejected = dict(setup.rejected)  # parameter -> what the model said
         self.estimator = TokenEstimator()
-        self.halted, self.closed = asyncio.Event(), asyncio.Event()
-        self.ever_answered = self.interrupted = False
+        self.halted, self.closed, self.tried = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.ever_answered = self.reached = self.interrupted = False
         self.rejections = 0
         self.pace = Pace(self.model.concurrency, *allowances(self.model))
         self.backoff = wait_random_exponential(multiplier=self.rules.backoff, max=LONGEST_WAIT)
@@ -100,6 +101,7 @@ class Attempts:
         self.interrupted = self.interrupted or interrupted
         self.halted.set()
         self.closed.set()
+        self.tried.set()
 
     def _stop(self, why: str) -> None:
         self.progress.stopped = self.progress.stopped or why
@@ -191,7 +193,8 @@ class Attempts:
             sent = {name: value for name, value in request.parameters.items() if name not in reply.dropped}
             attempt.sent = {**sent, "structured": request.structured}
             self.pace.answered()
-            self.ever_answered = True
+            self.ever_answered = self.reached = True
+            self.tried.set()
             return reply
 
     def request(self, question: Question) -> ModelRequest:
@@ -223,9 +226,12 @@ class Attempts:
     def _count_failure(self, failure: CallFailed, attempt: Attempt) -> None:
         """Slow down, or stop the judge, as the failure requires."""
         attempt.failures += 1
+        self.reached = self.reached or failure.kind != calls.UNREACHED
         if failure.kind in calls.TRANSIENT:
             self.progress.retries[failure.kind] += 1
-        if failure.kind == calls.BUSY:
+        if not self.reached:
+            self._stop(str(failure))
+        elif failure.kind == calls.BUSY:
             self.pace.busy(failure.wait, attempt.began)
         elif failure.kind in calls.TRANSIENT | calls.USELESS:
             self.pace.failed()
@@ -239,6 +245,7 @@ class Attempts:
                 self._stop(str(failure))
         if failure.kind in calls.TRANSIENT and failure.wait > PATIENCE:
             self._stop(f"the provider asks to wait {failure.wait / 60:.0f} minutes; resume then")
+        self.tried.set()
 
     # ------------------------------------------------------------ records
 
@@ -266,7 +273,9 @@ class Attempts:
     # ------------------------------------------------------------ retries (tenacity)
 
     def _worth_retrying(self, error: BaseException) -> bool:
-        return isinstance(error, CallFailed) and error.kind in calls.TRANSIENT and not self.progress.stopped
+        if not isinstance(error, CallFailed) or self.progress.stopped:
+            return False
+        return error.kind in calls.TRANSIENT and (self.reached or error.kind != calls.UNREACHED)
 
     def _enough(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None

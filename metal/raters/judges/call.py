@@ -18,7 +18,7 @@ from metal.raters.judges.prompts import Message
 
 # How a reply ended. COMPLETE does not say whether it contains a verdict.
 COMPLETE, TRUNCATED, FILTERED, REFUSED = "complete", "truncated", "filtered", "refused"
-NO_CHOICES, TOOL_CALL = "no choices", "tool call"
+NO_CHOICES, TOOL_CALL, WITH_ERROR = "no choices", "tool call", "error in the reply"
 MOST_BYTES = 8_000_000  # of a reply, decompressed
 
 
@@ -77,6 +77,8 @@ class CallFailed(Exception):
         self.body = body
 
     def __str__(self) -> str:  # keys are removed from the message after the error is made
+        if self.kind == UNREACHED:
+            return f"cannot reach {self.message}"
         return f"{self.kind}: {self.message}" if self.message else self.kind
 
 
@@ -84,7 +86,9 @@ class CallFailed(Exception):
 # batch did not reach before it expired or was cancelled.
 BUSY, SERVER, TIMEOUT, DROPPED = "too many requests", "server error", "timeout", "connection lost"
 EXPIRED = "expired"
-TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED, EXPIRED})
+# No connection was made: unknown host, refused, untrusted certificate. It stops a judge that has reached nobody yet.
+UNREACHED = "not reached"
+TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED, EXPIRED, UNREACHED})
 # Asked and perhaps paid for; asking again at once would bring the same.
 NOT_A_REPLY, TOO_LARGE = "not a reply", "reply too large"
 USELESS = frozenset({NOT_A_REPLY, TOO_LARGE})
@@ -96,6 +100,7 @@ FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED, UNFIT})
 PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
 NO_SOURCE = "its source has no text"  # and the model reads it
 NO_NUMBER = "no number"  # from a score head: NaN, null
+FAILING = TRANSIENT | USELESS | FATAL | {PARAMETER, REJECTED}  # kinds of calls that are made again on resuming
 
 VERDICT = "verdict"  # the kind of a reply that contains what was asked for; other kinds are the reason it does not
 

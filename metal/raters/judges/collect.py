@@ -35,6 +35,7 @@ class CallStatistics:
     """What the calls of one model and prompt were like, over all sessions of a run.
 
     kinds: VERDICT or why there is none, for each rating. failed: calls given up, to be made when the run is resumed.
+    failures: what was said, for each time that one was given up; kept_bodies: what came then, which may have been paid.
     retried, asked_again: calls. wavering: verdicts that contradict themselves. unsure: why verdicts lack a probability
     that was asked for. reused: answers taken from other runs. batched: of the tokens, those of the batch service ("in",
     "out"). uncounted: replies whose tokens the provider did not give. seconds: of each reply.
@@ -42,6 +43,8 @@ class CallStatistics:
 
     kinds: Counter[str] = field(default_factory=Counter)
     failed: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    kept_bodies: int = 0
     retried: int = 0
     asked_again: int = 0
     wavering: int = 0
@@ -57,6 +60,11 @@ class CallStatistics:
     versions: Counter[str] = field(default_factory=Counter)
     sent: dict[str, Any] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def heard(self) -> bool:
+        """Whether there is a reply, of this run or of one it was taken from."""
+        return bool(self.replies or self.reused)
 
     @property
     def answered(self) -> int:
@@ -84,6 +92,9 @@ class CallStatistics:
             self.asked_again += record.get("ask", 1) > 1
             if "text" in record:
                 self._count_reply(record)
+        if record["kind"] == FAILED:
+            self.failures[": ".join(filter(None, (record.get("why"), record.get("said"))))] += 1
+            self.kept_bodies += "body" in record
         if "text" in record:
             self.versions[f"{record['model']} {record['fingerprint']}".strip() or NOT_TOLD] += 1
             self.sent = record["sent"]

@@ -10,17 +10,19 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Dataset
 from metal.data.files import read_toml
-from metal.errors import DataError, UnknownName, UsageError, check_known
+from metal.errors import DataError, UnknownName, UsageError, check_known, nearest
 from metal.raters.judges.prices import Price, listed_price, thoughts
 from metal.raters.judges.providers import called, find_provider, provider_names
 
 OTHERS = "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as MODULE:FUNCTION"
+JUDGES = "`metal.judges_list()` shows them; name your own in judges.toml"
 STRUCTURED = ("json_schema", "json_object", "none")
 FILE = "judges.toml"
 LOGPROBS = "logprobs"  # in the name of every parameter that asks for token probabilities
@@ -177,8 +179,7 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     elif name.partition(":")[2]:
         model = _read_model(name, {"model": name}, "")
     else:
-        choices = [*named, *(f"{provider}:MODEL" for provider in provider_names())]
-        raise UnknownName("judge", name, choices, "`metal.judges_list()` shows them; name your own in judges.toml")
+        raise UnknownName("judge", name, (), JUDGES, instead=_meant(name, named))
     provider = find_provider(called(model.provider, model.model)[0])
     if base_url and provider.needs_url:
         model = replace(model, base_url=base_url)
@@ -195,14 +196,30 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     return model
 
 
+def _meant(name: str, named: Mapping[str, Model]) -> str:
+    """What to say of a judge's name that is not known: the judges it is near to, or the providers of such a model."""
+    line = family_of_name(name)
+    asking = [f"{provider}:{name}" for provider in provider_names() if line and line in _lines(provider)]
+    if close := [*get_close_matches(name, named, n=1, cutoff=0.75), *asking]:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return nearest(name, [*named, *(f"{provider}:MODEL" for provider in provider_names())])
+
+
+def _lines(provider: str) -> tuple[str, ...]:
+    try:
+        return find_provider(provider).lines
+    except UsageError:  # of another package, and cannot be loaded
+        return ()
+
+
 def _check_callable(model: Model) -> None:
     """Raise UsageError for a model of Google's that was shut down."""
     if (find_provider(model.provider).maker or model.provider) != "gemini":
         return
-    for pattern, (what, date, nearest) in SHUT_DOWN.items():
+    for pattern, (what, date, alive) in SHUT_DOWN.items():
         if re.fullmatch(pattern, model.model):
             raise UsageError(
-                f"judge {model.name!r}: {what} was shut down on {date} and cannot be called any more; try {nearest}"
+                f"judge {model.name!r}: {what} was shut down on {date} and cannot be called any more; try {alive}"
             )
 
 

@@ -1,7 +1,8 @@
 """The local engine: asks each question once, however often it is stopped, and records each reply before it counts.
 
 One event loop. Each model has a connection, a pace, and one worker for each call it may have in flight. A worker takes
-the next question that has no answer yet, asks it, retries where that helps, and writes the reply to the journal. No
+the next question that has no answer yet, asks it, retries where that helps, and writes the reply to the journal. The
+first worker begins alone: a server that cannot be reached, or a key that is refused, shows in one request. No
 reply is kept in memory: a run of a hundred thousand calls needs hardly more memory than one of a thousand.
 """
 
@@ -15,8 +16,10 @@ from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients, run_together
 from metal.raters.judges.journal import Record, rejected_line
-from metal.raters.judges.limits import Budget
+from metal.raters.judges.limits import Budget, sleep_until
 from metal.raters.judges.models import Model
+
+PROBE = 2.0  # seconds for which a judge's other workers wait for what comes of the first request
 
 
 class LocalRun:
@@ -51,7 +54,7 @@ class LocalRun:
 
     async def go(self) -> None:
         """Ask until nothing is left to ask. Raises OSError when the journal cannot be written."""
-        works = (judge.work() for judge in self.judges for _ in range(judge.model.concurrency))
+        works = (judge.work(first=worker == 0) for judge in self.judges for worker in range(judge.model.concurrency))
         await run_together(works, lambda: (judge.attempts.client.close() for judge in self.judges))
 
     def may_begin(self) -> bool:
@@ -90,17 +93,22 @@ class LocalJudge:
                 continue
             progress.done += 1
 
-    async def work(self) -> None:
-        """One worker: question after question, while there are any."""
-        while not self.attempts.closed.is_set():
-            if self._cost_unknown():  # one call at a time, until a reply shows what calls cost
-                async with self.probe:
-                    if self._cost_unknown():
-                        if not await self._next():
-                            return
-                        continue
-            if not await self._next():
-                return
+    async def work(self, *, first: bool) -> None:
+        """One worker: question after question, while there are any. first: it does not wait for another's request."""
+        if not first:
+            await sleep_until(self.attempts.tried, PROBE)
+        try:
+            while not self.attempts.closed.is_set():
+                if self._cost_unknown():  # one call at a time, until a reply shows what calls cost
+                    async with self.probe:
+                        if self._cost_unknown():
+                            if not await self._next():
+                                return
+                            continue
+                if not await self._next():
+                    return
+        finally:
+            self.attempts.tried.set()
 
     def _cost_unknown(self) -> bool:
         limited = self.run.budget.limit is not None and self.model.price is not None

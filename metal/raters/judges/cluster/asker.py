@@ -63,7 +63,7 @@ class Worker:
         self.reporting = asyncio.Lock()  # one report at a time: Ray may execute an actor's calls in another order
         self.leases = Leases(judge, coordinator, self.id)
         self.attempts = Attempts(judge, open_client(self.model), self._note_rejected)
-        self.attempts.ever_answered = setup.ever_answered
+        self.attempts.ever_answered = self.attempts.reached = setup.ever_answered
         self.attempts.estimator = self.leases.estimator
         self.attempts.pace = self.pace = SharedPace(self.leases, self._note_busy)
         self.progress = self.attempts.progress
@@ -152,6 +152,7 @@ class Worker:
         for parameter, why in status.rejected.items():
             self.attempts.rejected.setdefault(parameter, why)
         self.attempts.ever_answered = self.attempts.ever_answered or status.ever_answered
+        self.attempts.reached = self.attempts.reached or status.ever_answered  # by another worker
         self.pace.wait_for(status.hold)
         if status.stopped and not self.progress.stopped:
             self.progress.stopped = status.stopped

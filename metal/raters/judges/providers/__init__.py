@@ -51,6 +51,7 @@ class Provider:
     needs_url         whether an address must be given, as `base_url` or in url_variable
     located           whether its models are known by Google Cloud project and location, beside their names
     maker             whose models it calls, for prices and families; empty: the provider's own name
+    lines             how the names of models begin that are asked through it, for those who name a model alone
     names_maker       whether the maker stands in the name instead: langchain:anthropic:claude-sonnet-4
     probabilities     parameters that ask for the probabilities of the likeliest tokens (empty: it does not give them)
     direct            whether its models get the texts without a prompt, and give a score
@@ -75,6 +76,7 @@ class Provider:
     needs_url: bool = False
     located: bool = False
     maker: str = ""
+    lines: tuple[str, ...] = ()
     names_maker: bool = False
     probabilities: Mapping[str, Any] = field(default_factory=dict)
     direct: bool = False
@@ -218,6 +220,7 @@ OPENAI = Provider(
     libraries=("openai",),
     extra="openai",
     url_variable="OPENAI_BASE_URL",
+    lines=("gpt", "chatgpt", "o"),
     probabilities={"logprobs": True, "top_logprobs": 20},
 )
 AZURE = replace(
@@ -228,6 +231,7 @@ AZURE = replace(
     asks_directly=False,  # some deployments are for batches only
     url_variable="AZURE_OPENAI_ENDPOINT",
     maker="openai",
+    lines=(),  # deployments have names of their users'
 )
 OPENAI_COMPATIBLE = replace(
     OPENAI,
@@ -236,6 +240,7 @@ OPENAI_COMPATIBLE = replace(
     variables=(),
     url_variable="OPENAI_COMPATIBLE_BASE_URL",
     needs_url=True,
+    lines=("llama", "qwen", "mistral", "mixtral", "gemma", "deepseek", "phi", "glm", "aya", "olmo"),
 )
 VLLM_CLASSIFY = replace(
     OPENAI_COMPATIBLE,
@@ -243,6 +248,7 @@ VLLM_CLASSIFY = replace(
     summary="a classifier on vLLM",
     open_client=imported("vllm_heads:open_client"),
     open_batch_client=None,
+    lines=(),
     probabilities={},
     direct=True,
     classes=True,
@@ -258,6 +264,7 @@ GEMINI = Provider(
     libraries=("google.genai",),
     extra="google",
     url_variable="GOOGLE_GEMINI_BASE_URL",
+    lines=("gemini",),
     probabilities={"response_logprobs": True, "logprobs": 20},
 )
 VERTEX = replace(
@@ -290,6 +297,7 @@ ANTHROPIC = Provider(
     libraries=("anthropic",),
     extra="anthropic",
     url_variable="ANTHROPIC_BASE_URL",
+    lines=("claude",),
 )
 LANGCHAIN = Provider(
     "langchain:PROVIDER:MODEL",

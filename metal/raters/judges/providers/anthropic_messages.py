@@ -12,7 +12,14 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.bounded import BoundedAsync
-from metal.raters.judges.providers.failures import as_object, failure, one_line_json, read_json, retry_after
+from metal.raters.judges.providers.failures import (
+    as_object,
+    error_in_reply,
+    failure,
+    one_line_json,
+    read_json,
+    retry_after,
+)
 from metal.raters.judges.providers.posting import Sender, settings_of
 from metal.raters.judges.secrets import key_from_environment
 
@@ -96,7 +103,9 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 def read_body(body: bytes) -> Reply:
     """The reply in the body of a message; thoughts are no part of its text. Raises CallFailed for what is none."""
     content = read_json(body, calls.NOT_A_REPLY)
-    blocks = content.get("content")
+    blocks, error = content.get("content"), content.get("error")
+    if error and not blocks:
+        raise error_in_reply(error, body)
     if not isinstance(blocks, list):
         return Reply("", calls.NO_CHOICES, one_line_json(body))
     parts = [as_object(block) for block in blocks]
@@ -106,7 +115,7 @@ def read_body(body: bytes) -> Reply:
     answered = usage.get("output_tokens")  # thoughts included
     return Reply(
         "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text"),
-        ENDINGS.get(str(content.get("stop_reason")), calls.COMPLETE),
+        calls.WITH_ERROR if error else ENDINGS.get(str(content.get("stop_reason")), calls.COMPLETE),
         one_line_json(body),
         str(content.get("model") or ""),
         "",

@@ -38,8 +38,8 @@ def _add(body: bytearray, piece: bytes) -> None:
 
 
 def _whole(response: Any, body: bytearray) -> Any:
-    """The response with its body, decompressed."""
-    headers = [(name, value) for name, value in response.headers.multi_items() if name != "content-encoding"]
+    """The response with its body, decompressed. Headers stay bytes: a server may send any."""
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
     return type(response)(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 

@@ -74,6 +74,41 @@ def _parameter(named: str, message: str) -> str:
     return "" if "messages" in named else named.split(".")[0]
 
 
+# What a code in a reply's body says -> the HTTP status that says the same. Others say that nothing came of the call.
+_SAME_AS = {
+    r"quota|billing|credit": 402,
+    r"rate.?limit|too many requests": 429,
+    r"api.?key|authenticat|unauthorized": 401,
+    r"permission|forbidden": 403,
+    r"model.?not.?found": 404,
+    r"context.?length|content.?filter": 400,
+}
+
+
+def error_in_reply(error: object, body: bytes, whose: str = "the model") -> CallFailed:
+    """The failure behind an error that came with status 200, as some routers send it.
+
+    Where it has an HTTP status of its own, or a known code, it is what that is. All others are asked once: the same
+    question would bring the same, and may have been paid.
+    """
+    fields = error if isinstance(error, dict) else {"message": error}
+    message, codes = str(fields.get("message") or ""), [fields.get("code"), fields.get("type"), fields.get("status")]
+    status = next((code for code in codes if type(code) is int and 400 <= code < 600), 0)
+    named = " ".join(code for code in codes if isinstance(code, str))
+    status = status or next((same for code, same in _SAME_AS.items() if re.search(code, named, re.I)), 0)
+    if status:
+        return failure(status, message, code=named, whose=whose)
+    text = f"an error instead of a reply: {one_line(message or json.dumps(error))}"
+    return CallFailed(calls.NOT_A_REPLY, text, body=body.decode("utf-8", "replace")[:MOST_BODY])
+
+
+def first_choice(choices: object) -> dict[str, Any]:
+    """The first of a reply's choices by their index, wherever it stands; empty where there is none."""
+    listed = [as_object(choice) for choice in choices] if isinstance(choices, list) else []
+    places = [place if type(place := choice.get("index")) is int else 0 for choice in listed]
+    return listed[places.index(min(places))] if listed else {}
+
+
 def one_line(text: str) -> str:
     """A message as one short line."""
     line = " ".join(str(text).split())
@@ -93,7 +128,7 @@ def retry_after(headers: Mapping[str, Any]) -> float:
         now = headers.get("date") or headers.get("Date")  # the provider's clock: ours may be wrong
         began = parsedate_to_datetime(now).timestamp() if now else time.time()
         return max(0.0, parsedate_to_datetime(value).timestamp() - began)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return 0.0
 
 

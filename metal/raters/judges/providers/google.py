@@ -23,9 +23,12 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.bounded import BoundedAsync
+from metal.raters.judges.providers.connecting import connection_failure
 from metal.raters.judges.providers.failures import (
     as_object,
+    error_in_reply,
     failure,
+    first_choice,
     one_line,
     one_line_json,
     read_json,
@@ -163,12 +166,14 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
         raise failure(error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose) from None
     except google.auth.exceptions.GoogleAuthError as error:
         raise CallFailed(calls.DENIED, f"{whose}: {NO_LOGIN}; {one_line(str(error))}") from None
+    except httpx.ConnectTimeout as error:
+        raise connection_failure(error) from None
     except (TimeoutError, httpx.TimeoutException):
         raise CallFailed(calls.TIMEOUT, f"{nothing} in {seconds:g} s") from None
     except (httpx.HTTPError, OSError) as error:
         if batch and isinstance(error, OSError) and error.errno in OF_THE_DISK:
             raise
-        raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
+        raise connection_failure(error) from None
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise CallFailed(calls.SERVER if batch else calls.NOT_A_REPLY, f"{none}: {one_line(str(error))}") from None
 
@@ -178,8 +183,12 @@ def read_body(body: bytes) -> Reply:
     content = read_json(body, calls.NOT_A_REPLY)
     usage = content.get("usageMetadata") or {}
     thoughts, answer = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
-    candidates = content.get("candidates") or []
-    candidate = as_object(candidates[0] if candidates else None)
+    candidates, error = content.get("candidates") or [], content.get("error")
+    candidate = first_choice(candidates)
+    if not isinstance(candidates, list):
+        raise TypeError("its candidates are no list")
+    if error and not candidate:
+        raise error_in_reply(error, body)
     finish = str(candidate.get("finishReason", ""))
     parts = (candidate.get("content") or {}).get("parts") or []
     text = "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict) and not part.get("thought"))
@@ -187,7 +196,9 @@ def read_body(body: bytes) -> Reply:
     if not text:
         text = f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""
     ending = ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE if candidate else calls.NO_CHOICES
-    if not text and any("functionCall" in part for part in map(as_object, parts)):
+    if error:
+        ending = calls.WITH_ERROR
+    elif not text and any("functionCall" in part for part in map(as_object, parts)):
         ending = calls.TOOL_CALL
     return Reply(
         text,

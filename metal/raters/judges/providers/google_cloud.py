@@ -24,6 +24,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Status
 from metal.raters.judges.models import FILE, Model
 from metal.raters.judges.providers.bounded import bound
+from metal.raters.judges.providers.connecting import connection_failure
 from metal.raters.judges.providers.failures import failure, one_line, retry_after, retry_delay
 from metal.raters.judges.providers.google import NO_LOGIN, QUEUE_FULL, credentials, login_needed
 
@@ -144,7 +145,9 @@ def failures(whose: str, code: str = "", no_answer: str = calls.SERVER) -> Itera
         raise failure(int(error.code or 500), error.message or str(error), code=code, wait=wait, whose=whose) from None
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, exceptions.RetryError) as error:
         late = isinstance(error, requests.exceptions.Timeout | exceptions.RetryError) or "timed out" in str(error)
-        raise CallFailed(calls.TIMEOUT if late else calls.DROPPED, one_line(str(error))) from None
+        if late:
+            raise CallFailed(calls.TIMEOUT, one_line(str(error))) from None
+        raise connection_failure(error) from None
     except google.auth.exceptions.GoogleAuthError as error:
         raise CallFailed(calls.DENIED, f"{whose}: {NO_LOGIN}; {one_line(str(error))}") from None
     except (ValueError, ParseError) as error:

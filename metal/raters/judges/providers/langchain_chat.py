@@ -20,6 +20,7 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
+from metal.raters.judges.providers.connecting import connection_failure
 from metal.raters.judges.providers.failures import failure, one_line, retry_after, token_counts
 
 # Providers that do not say at once that their key is missing, and the variable it is in.
@@ -117,7 +118,7 @@ class LangChainChat:
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
             return CallFailed(calls.TIMEOUT, message)
         if isinstance(error, OSError) or "Connect" in type(error).__name__:
-            return CallFailed(calls.DROPPED, message)
+            return connection_failure(error)
         unreadable = isinstance(error, ValueError | TypeError | AttributeError | LookupError)
         kind = calls.NOT_A_REPLY if unreadable else calls.SERVER
         return CallFailed(kind, f"not a reply that LangChain can read: {type(error).__name__}: {message}")

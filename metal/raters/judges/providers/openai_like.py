@@ -16,7 +16,9 @@ from metal.raters.judges.models import Model
 from metal.raters.judges.providers.bounded import BoundedAsync
 from metal.raters.judges.providers.failures import (
     as_object,
+    error_in_reply,
     failure,
+    first_choice,
     one_line_json,
     read_json,
     retry_after,
@@ -31,6 +33,7 @@ ENDINGS = {
     "length": calls.TRUNCATED,
     "content_filter": calls.FILTERED,
     "refusal": calls.REFUSED,
+    "error": calls.WITH_ERROR,  # of a router whose provider failed while it answered
 }
 
 
@@ -154,18 +157,15 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 def read_body(body: bytes) -> Reply:
     """The reply in the body of a chat completion. Raises CallFailed for what is none."""
     content = read_json(body, calls.NOT_A_REPLY)
-    error = content.get("error")
-    if error and not content.get("choices"):  # some routers send errors with status 200
-        error = error if isinstance(error, dict) else {"message": error}
-        code = error.get("code")
-        status = code if isinstance(code, int) else 500
-        raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
-    choices = content.get("choices")
-    choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
+    choice, error = first_choice(content.get("choices")), content.get("error")
+    if error and not choice:
+        raise error_in_reply(error, body)
     message = as_object(choice.get("message"))
     refusal, text = message.get("refusal"), _text(message.get("content"))
     ending = ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE) if choice else calls.NO_CHOICES
-    if not text and (message.get("tool_calls") or message.get("function_call")):
+    if error or choice.get("error"):  # what stands beside it is not a judge's verdict
+        ending = calls.WITH_ERROR
+    elif not text and (message.get("tool_calls") or message.get("function_call")):
         ending = calls.TOOL_CALL
     return Reply(
         refusal if isinstance(refusal, str) and refusal else text,

@@ -19,6 +19,7 @@ import httpx2
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed
 from metal.raters.judges.models import Model
+from metal.raters.judges.providers.connecting import connection_failure, server
 from metal.raters.judges.providers.failures import MOST_BODY, one_line, read_json, retry_after
 
 PATIENCE = 120.0  # seconds for an answer of a batch service, and between two pieces of a file
@@ -77,9 +78,7 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
             cause = cause.__cause__
         if isinstance(cause, CallFailed):  # of the bounded HTTP client
             raise cause from None
-        kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
-        message = f"{client.base_url.host}: {str(cause) or type(cause).__name__}"
-        raise CallFailed(kind, one_line(message)) from None
+        raise connection_failure(error, server(str(client.base_url))) from None
     except (ValueError, httpx2.HTTPError) as error:  # an address or a header that cannot be sent
         raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
 

@@ -1,0 +1,78 @@
+"""Connections that were not made, or were lost: which of the two, and why, in words."""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+import ssl
+from urllib.parse import urlsplit
+
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import CallFailed
+from metal.raters.judges.providers.failures import one_line
+
+# Classes of errors before there is a connection. Those of httpx, made of others, are no proof of that.
+_CONNECTING = re.compile(
+    r"(aiohttp|httpcore|urllib3)\..*(ConnectError|Connect(ion)?Timeout(Error)?|NewConnectionError|ClientConnector\w*)"
+)
+_UNROUTED = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
+
+
+def connection_failure(error: BaseException, to: str = "") -> CallFailed:
+    """The failure behind an error of a connection. to: the address that was asked, where the error may not tell.
+
+    It is UNREACHED where no connection was made; else a timeout or a lost connection.
+    """
+    causes, innermost = _causes(error), error
+    while innermost.__cause__:
+        innermost = innermost.__cause__
+    to = to or next(filter(None, map(_address, causes)), "the server")
+    if why := next(filter(None, map(_unreached, causes)), ""):
+        return CallFailed(calls.UNREACHED, f"{to}: {why}")
+    if any(_CONNECTING.fullmatch(f"{type(cause).__module__}.{type(cause).__name__}") for cause in causes):
+        return CallFailed(calls.UNREACHED, one_line(f"{to}: {str(innermost) or 'no connection in time'}"))
+    kind = calls.TIMEOUT if isinstance(innermost, TimeoutError) else calls.DROPPED
+    return CallFailed(kind, one_line(f"{to}: {str(innermost) or type(innermost).__name__}"))
+
+
+def server(url: str) -> str:
+    """Scheme, host and port of an address; a password in it stays out."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}" if parts.scheme else host
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error and everything that it came of."""
+    causes = [error]
+    for cause in causes:  # which grows
+        inner = cause.exceptions if isinstance(cause, BaseExceptionGroup) else (cause.__cause__, cause.__context__)
+        causes += [each for each in inner if each is not None and each not in causes]
+    return causes
+
+
+def _unreached(cause: BaseException) -> str:
+    """Why there was no connection; empty where the cause does not say that there was none."""
+    if distrust := getattr(cause, "verify_message", ""):  # of ssl's own error, not of those that are made of it
+        return f"its certificate is not trusted ({distrust})"
+    reason = getattr(cause, "reason", None) if isinstance(cause, ssl.SSLError) else None
+    if reason and not isinstance(cause, ssl.SSLCertVerificationError | ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return f"no encrypted connection ({reason.replace('_', ' ').lower()}); is it an http:// address?"
+    if isinstance(cause, socket.gaierror):
+        return "the host's name is not known (DNS)"
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused, no server listens there"
+    if isinstance(cause, OSError) and cause.errno in _UNROUTED:
+        return "there is no route to the host"
+    return ""
+
+
+def _address(cause: BaseException) -> str:
+    """The server that a request was sent to, where the library's error has the request."""
+    try:
+        request = getattr(cause, "request", None)
+    except RuntimeError:  # httpx: no request was set
+        return ""
+    url = str(getattr(request, "url", "") or "")
+    return server(url) if url else ""

@@ -1,0 +1,144 @@
+"""`metal judge` where no call is answered: one request, the cause in words, exit code 2, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests import DEMO
+from tests.cli.forks import Metal
+from tests.cli.runs import KEY, records
+from tests.llm_server import Fault, LlmServer, always, first_attempts
+
+TWO = ("-l", "en", "-c", "task_quality", "--sample", "2")  # calls
+EIGHT = ("-l", "en", "-c", "task_quality")
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address where no server listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+@pytest.mark.parametrize("calls", [TWO, EIGHT], ids=["two calls", "eight calls"])
+@pytest.mark.parametrize("more", [(), ("--batch",)], ids=["direct", "batch"])
+def test_a_server_that_is_not_there(
+    calls: tuple[str, ...], more: tuple[str, ...], nobody: str, metal: Metal, tmp_path: Path
+) -> None:
+    metal.env["OPENAI_BASE_URL"] = nobody
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *calls, *more, "--out", "r", expect=2)
+    place = nobody.removesuffix("/v1")
+    assert done.err == (
+        f"metal: openai:gpt-4o: cannot reach {place}: connection refused, no server listens there. No call was "
+        "answered; r was not kept\n"
+    )
+    assert "Next" not in done.out
+    assert "ratings" not in done.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
+    metal.env["OPENAI_BASE_URL"] = "http://no-such-host.invalid/v1"
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
+    assert "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["500", "503", "drop", "400"])
+def test_two_calls_that_both_fail(kind: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault(kind, retry_after=0.01))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
+    assert done.err.count("\n") == 1
+    assert "2 calls failed and none was answered: " in done.err
+    assert not (tmp_path / "r").exists()
+    assert "Next" not in done.out
+
+
+@pytest.mark.parametrize("kind", ["401", "403", "404", "insufficient_quota"])
+def test_a_refused_key_is_asked_once(kind: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault(kind))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
+    assert done.err.count("\n") == 1
+    assert KEY not in done.err
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_error_that_comes_as_a_success_is_asked_once(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    body = json.dumps({"error": {"code": "insufficient_quota", "message": "You exceeded your quota."}})
+    llm_server.faults = always(Fault("body", text=body))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--concurrency", "1", "--out", "r", expect=2)
+    assert llm_server.requests == 1
+    assert "quota used up: HTTP 402: You exceeded your quota." in done.err
+    assert not (tmp_path / "r").exists()
+
+
+def test_what_may_have_been_paid_is_kept(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault("body", text="<html>Welcome</html>"))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
+    assert "openai:gpt-4o stopped: 2 calls failed and none was answered: not a reply" in done.err
+    assert "Next" not in done.out
+    assert [record["body"] for record in records(tmp_path / "r")] == ["<html>Welcome</html>"] * 2
+    assert llm_server.requests == 2
+    llm_server.faults = None
+    again = metal("judge", "--resume", "r")
+    assert "2 ratings" in again.said
+
+
+def test_of_two_judges_one_is_not_there(nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    judges = f'[judges.gone]\nmodel = "openai-compatible:m"\nbase_url = "{nobody}"\n'
+    (tmp_path / "judges.toml").write_text(judges)
+    done = metal("judge", DEMO, "-j", "gone,openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
+    assert done.err.count("\n") == 1
+    assert "metal: gone stopped (8 calls not made): cannot reach http://127.0.0.1:" in done.err
+    assert llm_server.requests == 8
+    ratings = pd.read_parquet(tmp_path / "r" / "ratings.parquet")
+    assert set(ratings["rater"]) == {"openai:gpt-4o/detailed"}
+    assert ratings["score"].notna().all()
+    assert "8 calls not made. Go on with: metal judge --resume r" in done.said
+    assert "Next: metal audit" in done.said
+
+
+def test_a_run_that_goes_on_while_the_server_is_away(
+    nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--limit", "3", "--out", "r")
+    before = (tmp_path / "r" / "journal.jsonl").read_bytes()
+    llm_server.faults = always(Fault("401"))
+    done = metal("judge", "--resume", "r", expect=2)
+    assert "openai:gpt-4o stopped (5 calls not made): access denied" in done.err
+    assert (tmp_path / "r" / "journal.jsonl").read_bytes() == before
+    llm_server.faults = None
+    assert "8 ratings" in metal("judge", "--resume", "r").said
+    assert set(llm_server.counts.values()) <= {1, 2}
+
+
+def test_too_many_requests_with_an_odd_header_are_asked_again(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = first_attempts(Fault("429", retry_after="zehn Sekunden, später"))
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r")
+    assert pd.read_parquet(tmp_path / "r" / "ratings.parquet")["score"].notna().all()
+    assert llm_server.requests == 4
+
+
+def test_baselines_answer_beside_a_server_that_is_not_there(nobody: str, metal: Metal, tmp_path: Path) -> None:
+    metal.env["OPENAI_BASE_URL"] = nobody
+    done = metal("judge", DEMO, "-j", "majority,openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
+    assert "openai:gpt-4o stopped (8 calls not made): cannot reach" in done.err
+    assert set(pd.read_parquet(tmp_path / "r" / "ratings.parquet")["rater"]) == {"majority"}
+
+
+def test_force_with_a_server_that_is_not_there_leaves_other_files(
+    nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    metal("judge", DEMO, "-j", "majority", *EIGHT, "--out", "r")
+    (tmp_path / "r" / "notes.txt").write_text("mine")
+    metal.env["OPENAI_BASE_URL"] = nobody
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", "--force", expect=2)
+    assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
