@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from metal.api.ranking_results import Billboard as Billboard
     from metal.api.read import formats as formats
     from metal.api.read import read as read
+    from metal.api.replies import Replies as Replies
+    from metal.api.replies import replies as replies
     from metal.api.report import open_run as open_run
     from metal.api.report import report as report
     from metal.api.results import Audit as Audit

@@ -36,6 +36,7 @@ VERBS = {
     "describe": ("metal.cli.datasets:describe", "Show lengths, qualities and classes."),
     "judge": ("metal.cli.judging:judge", "Let judges rate every output."),
     "judges": ("metal.cli.judges:judges", "List judges, or try one."),
+    "replies": ("metal.cli.replies:replies", "Show what judges were asked, and what they replied."),
     "criterion": ("metal.cli.judges:criterion", "Add a criterion in one line."),
     "prompt": ("metal.cli.judges:prompt", "Show what judges are told."),
     "jury": ("metal.cli.analyses:jury", "Make one judge of several."),

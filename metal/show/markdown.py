@@ -21,7 +21,7 @@ def markdown(parts: Iterable[TableView | Paragraph]) -> str:
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _text(text: str) -> str:
+def one_line(text: str) -> str:
     """Text that is read as it stands, on one line."""
     line = " ".join(printable_sentence(text).split())
     return _LINKS.sub(APART, _MARKUP.sub(r"\\\1", line))
@@ -33,7 +33,7 @@ def _paragraph(part: Paragraph) -> str:
         fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
         blank = " " * (len(fence) > 1)  # not shown
         return f"{fence}{blank}{line}{blank}{fence}"
-    text = _OPENS_A_BLOCK.sub(r"\1\\", _text(part.text))
+    text = _OPENS_A_BLOCK.sub(r"\1\\", one_line(part.text))
     return f"**{text}**" if part.strong and text else text
 
 
@@ -41,11 +41,11 @@ def _table(part: TableView) -> str:
     if part.turns and len(part.columns) > max(MOST_COLUMNS, len(part.rows)):
         part = part.turned()
     rows = [[_cell(cell.text, cell.below, cell.mark) for cell in row] for row in part.rows]
-    lines = [[_text(column) for column in part.columns], ["---"] * len(part.columns), *rows]
+    lines = [[one_line(column) for column in part.columns], ["---"] * len(part.columns), *rows]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n\n".join([f"**{_text(part.title)}**", drawn, *map(_text, part.remarks)])
+    return "\n\n".join([f"**{one_line(part.title)}**", drawn, *map(one_line, part.remarks)])
 
 
 def _cell(text: str, below: str, mark: str) -> str:
-    shown = f"**{_text(text)}**" if mark in ("strong", "good") else _text(text)
-    return "<br>".join([shown, *map(_text, below.splitlines())])
+    shown = f"**{one_line(text)}**" if mark in ("strong", "good") else one_line(text)
+    return "<br>".join([shown, *map(one_line, below.splitlines())])

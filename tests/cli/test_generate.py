@@ -450,7 +450,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
     assert "give a dataset" in refused()
     assert "--model" in refused(mine)
     assert "did you mean 'good'" in refused(mine, "-m", MODEL, "-q", "god")
-    assert "known: ar, en, zh" in refused(mine, "-m", MODEL, "-l", "sw")
+    assert "known: ar (Arabic), en (English), zh (Chinese)" in refused(mine, "-m", MODEL, "-l", "sw")
     assert "not a dataset" in refused("empty", "-m", MODEL)
     assert "no such dataset" in refused("nowhere", "-m", MODEL)
     assert "no passages with a text" in refused("textless", "-m", MODEL)

@@ -159,7 +159,7 @@ def test_refused(metal: Metal, tmp_path: Path, given: tuple[str, ...], told: str
 
 
 def test_cancelling_what_is_no_run(metal: Metal, tmp_path: Path) -> None:
-    assert "no run to go on with" in metal.refused("judge", "cancel", "nowhere")
+    assert "no such run folder" in metal.refused("judge", "cancel", "nowhere")
     assert "Cancel the open batches of RUN" in metal("judge", "cancel", "--help").out
 
 

@@ -83,10 +83,14 @@ def show_message(system: str, user: str) -> None:
     """Print the two messages of a prompt; an empty message is skipped."""
     for title, text in (("system", system), ("user", user)):
         if text:
-            show.say(f"[{title}]", bold=True)
-            for line in text.split("\n"):
-                show.say(line, wrap=False)
-            show.say("")
+            show_block(title, text)
+
+
+def show_block(title: str, text: str) -> None:
+    """Print a text that was sent or came back, under its title."""
+    show.say(f"[{title}]", bold=True, wrap=False)
+    show.verbatim(text)
+    show.say("")
 
 
 # ---------------------------------------------------------------- progress

@@ -78,6 +78,14 @@ def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, 
         out.print(Text(line, style=style), soft_wrap=True)
 
 
+def verbatim(text: str) -> None:
+    """A text of somebody else's as it stands, line by line; only what could rewrite the screen is replaced."""
+    from rich.text import Text
+
+    for line in text.replace("\r\n", "\n").split("\n"):
+        console().print(Text(clean(line)), soft_wrap=True)
+
+
 def folded(text: str, width: int, most: int | None = None, indent: str = "") -> list[str]:
     """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them."""
     under = f"{indent}  "

@@ -1,0 +1,219 @@
+"""`metal.replies`: what judges were asked about an output, what they replied, and how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pandas as pd
+
+from metal.api.options import Names, Option, StrPath, documented, names
+from metal.api.read import load
+from metal.data.languages import find_language
+from metal.data.run_toml import read_run_toml
+from metal.errors import UnknownName, UsageError, check_known
+from metal.runs.judges_run import RatingsRun
+from metal.runs.parts import command_of
+
+if TYPE_CHECKING:
+    from metal.data.dataset import Dataset
+    from metal.running.replying import AskedCall
+
+MOST = 50  # rows where nothing else is asked for
+COLUMNS = ("language", "criterion", "output", "judge", "score", "reason", "people", "raters")
+
+
+@dataclass(frozen=True, repr=False)
+class Replies:
+    """What judges said. table: a row per output, criterion and judge: language, score, the reason where there is none,
+    `people`, the mean of people's scores, and `raters`, how many these are. total: rows before `limit`.
+
+    calls: what was sent and what came back, where one output was asked for; else empty. notes: what is missing.
+    """
+
+    table: pd.DataFrame
+    total: int
+    calls: Sequence[AskedCall] = ()
+    notes: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`."""
+        return {
+            "replies": self.table,
+            "total": self.total,
+            "calls": [asdict(call) for call in self.calls],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.total:,} replies, {len(self.calls)} of them in full>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.table.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
+        parts = [html]
+        for call in self.calls:
+            texts = [call.system or "", call.user or call.about_messages, *(each.text for each in call.answers)]
+            shown = "".join(f"<pre>{escape(text)}</pre>" for text in texts if text)
+            parts.append(f"<p><b>{escape(call.judge)}</b> {escape(', '.join(call.criteria))}</p>{shown}")
+        return "".join(parts)
+
+
+@documented
+def replies(
+    run: StrPath,
+    output: str = "",
+    *,
+    language: Annotated[Names, Option("Languages; default all.", "-l", aliases=("--languages",))] = (),
+    criterion: Annotated[Names, Option("Criteria; default all.", "-c", aliases=("--criteria",))] = (),
+    judge: Annotated[Names, Option("Judges, or models with all their prompts; default all.", "-j")] = (),
+    unread: Annotated[bool, Option("Only what has no score.")] = False,
+    limit: Annotated[int, Option("Show N replies at most; 0: all.", metavar="N", least=0)] = MOST,
+) -> Replies:
+    """Show what judges replied in RUN: to OUTPUT in full, without it a table of the outputs.
+
+    In full: the messages that were sent, the reply as it came, how it was read, tokens and cost, and what people said
+    of the same output. Messages are not kept; they are built again from prompt and texts, and shown where hashes prove
+    them to be the same.
+
+    run: a run of `metal.judge`, or an audit of one. output: the id of an output.
+
+    Returns the table and, for one output, its calls. Raises UnknownName for an output, language, criterion or judge
+    that is not there, UsageError where RUN has no replies.
+    """
+    opened = [_OpenedRun.of(folder) for folder in _judges_runs(Path(run))]
+    table = pd.concat([each.table for each in opened], ignore_index=True)
+    notes = [note for each in opened for note in each.notes]
+    judges = {name: each for opened_run in opened for name, each in opened_run.models.items()}
+    table = _chosen(table, names(language), names(criterion), names(judge), judges)
+    calls: list[AskedCall] = []
+    if output:
+        outputs = dict.fromkeys(str(name) for each in opened for name in each.table["output"])
+        if output not in outputs:
+            raise UnknownName("output", output, outputs)
+        table = table[table["output"] == output]
+        wanted = set(table["judge"]), set(table["criterion"])
+        for each in opened:
+            calls += each.calls(output, *wanted)
+    if unread:
+        table = table[table["score"].isna()]
+        missing = set(zip(table["judge"], table["output"], strict=True))
+        calls = [call for call in calls if (_repeated(call), call.output) in missing]
+    shown = table if output or not limit else table.head(limit)
+    return Replies(shown.reset_index(drop=True), len(table), tuple(calls), tuple(notes))
+
+
+def _repeated(call: AskedCall) -> str:
+    """The judge's name in the ratings, where it was asked several times."""
+    return call.judge + (f"#{call.sample}" if call.sample > 1 else "")
+
+
+def _judges_runs(run: Path) -> list[Path]:
+    """The judges' runs to look into: the run itself, or those that an audit was made of."""
+    command = command_of(run)
+    if command == "judge":
+        return [run]
+    about = read_run_toml(run)
+    given = [Path(path) for data in about["datasets"] for path in data.get("more", ())]
+    journaled = [path for path in given if (path / "journal.jsonl").is_file()]
+    if not journaled:
+        what = f"a run of `metal {command}`" if command else "not a run"
+        raise UsageError(f"{run}: {what} that names no run of judges here; give the run folder of `metal.judge`")
+    return journaled
+
+
+def _chosen(
+    table: pd.DataFrame,
+    languages: Sequence[str],
+    criteria: Sequence[str],
+    judges: Sequence[str],
+    models: dict[str, str],
+) -> pd.DataFrame:
+    """The rows of these languages, criteria and judges; a model stands for its judges."""
+    codes = [find_language(name) or name for name in languages]
+    for column, wanted in (("language", codes), ("criterion", criteria)):
+        check_known(column, wanted, dict.fromkeys(table[column]))
+        table = table[table[column].isin(wanted)] if wanted else table
+    check_known("judge", judges, [*models, *dict.fromkeys(models.values())])
+    if judges:
+        of_model = table["judge"].map(models)
+        table = table[table["judge"].isin(judges) | of_model.isin(judges)]
+    return table
+
+
+@dataclass(frozen=True)
+class _OpenedRun:
+    """A judges' run: its ratings as rows, the model of each judge, and people's ratings of the same outputs."""
+
+    run: RatingsRun
+    dataset: Dataset | None
+    table: pd.DataFrame
+    models: dict[str, str]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path) -> _OpenedRun:
+        run = RatingsRun.open(folder)
+        if not (folder / "ratings.parquet").is_file():
+            raise UsageError(f'{folder} has no ratings yet; `metal.judge(resume="{folder}")` goes on with it')
+        dataset, notes = _dataset_of(run)
+        judges = [name for name, rater in run.raters.items() if rater.kind == "llm"]
+        rows = run.ratings[run.ratings["rater"].isin(judges)].rename(columns={"rater": "judge"})
+        rows = rows.assign(language=[_language(dataset, name) for name in rows["output"]])
+        rows = rows.astype(dict.fromkeys(("output", "criterion", "judge", "reason"), object))
+        by_people = _people(dataset).groupby(["output", "criterion"], observed=True)["score"]
+        means = by_people.agg(["mean", "count"]).rename(columns={"mean": "people", "count": "raters"})
+        table = rows.merge(means, how="left", left_on=["output", "criterion"], right_index=True)
+        table["raters"] = table["raters"].fillna(0).astype(int)
+        models = {name: str(run.raters[name].about.get("model") or name) for name in judges}
+        return cls(run, dataset, table[[*COLUMNS, "comment"]].reset_index(drop=True), models, notes)
+
+    def calls(self, output: str, judges: set[str], criteria: set[str]) -> list[AskedCall]:
+        """The calls about an output to these judges on these criteria, each with its ratings and people's."""
+        from metal.running.replying import JournaledRun
+
+        people = _people(self.dataset)
+        people = people[people["output"] == output]
+        rated = self.table[self.table["output"] == output]
+        calls = []
+        for call in JournaledRun(self.run.folder, self.dataset).calls(output):
+            if _repeated(call) not in judges or criteria.isdisjoint(call.criteria):
+                continue
+            own = rated[(rated["judge"] == _repeated(call)) & rated["criterion"].isin(call.criteria)]
+            ratings = [_rating(row, row["judge"], "llm") for row in own.to_dict("records")]
+            beside = people[people["criterion"].isin(call.criteria)].to_dict("records")
+            ratings += [_rating(row, row["rater"], "human") for row in beside]
+            calls.append(replace(call, ratings=tuple(ratings)))
+        return calls
+
+
+def _rating(row: dict[Any, Any], rater: str, kind: str) -> dict[str, Any]:
+    score = None if pd.isna(row["score"]) else float(row["score"])
+    rest = {"criterion": str(row["criterion"]), "score": score}
+    return {"rater": str(rater), "kind": kind, **rest, "reason": str(row["reason"]), "comment": str(row["comment"])}
+
+
+def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
+    """The dataset that the run was begun over, or a note that it is not there."""
+    folder = str(run.manifest["settings"].get("dataset", ""))
+    if folder and Path(folder).exists():
+        return load(folder).dataset, ()
+    return None, (
+        f"{run.folder} was begun over {folder}, which is not here: no languages, messages or people's scores",
+    )
+
+
+def _language(dataset: Dataset | None, output: str) -> str:
+    shown = dataset.outputs.get(output) if dataset else None
+    return shown.language if shown else ""
+
+
+def _people(dataset: Dataset | None) -> pd.DataFrame:
+    """People's ratings of the dataset; none without one."""
+    if dataset is None:
+        return pd.DataFrame(columns=["output", "criterion", "rater", "score", "reason", "comment"])
+    people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
+    rows: pd.DataFrame = dataset.ratings[dataset.ratings["rater"].isin(people)]
+    return rows

@@ -1,0 +1,187 @@
+"""What judges were asked about an output, and what came back: a run's journal, with the messages built again.
+
+The journal holds no messages: they follow from prompts and texts. They are built as they were for the run, and a
+message counts as the one that was sent where its key is the journal's, or the hash of its prompt and of the texts is
+the run's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from metal.data.dataset import Dataset
+from metal.errors import MetalError
+from metal.raters.judges.collect import failure_reason
+from metal.raters.judges.journal import FILE as JOURNAL
+from metal.raters.judges.journal import REJECTED, read_line, scan
+from metal.raters.judges.models import Model
+from metal.raters.judges.plan import JudgingQuestion
+from metal.running.job import read_request
+from metal.running.judging import JudgeJob, JudgeRequest, judge_job
+from metal.runs.judges_run import texts_digest
+
+
+@dataclass(frozen=True)
+class ReplyRecord:
+    """One answer to a call, or why there is none. ask: which time it was asked. message: the provider's words.
+
+    text: of the reply; reply: all of it, as it came. dollars: None without a price. seconds: None in a batch. version:
+    of the model, as the provider calls it. reused: taken from another run.
+    """
+
+    ask: int
+    at: str
+    text: str = ""
+    ending: str = ""
+    failure: str = ""
+    message: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    dollars: float | None = None
+    seconds: float | None = None
+    version: str = ""
+    reused: bool = False
+    reply: Any = None
+
+
+@dataclass(frozen=True)
+class AskedCall:
+    """A call to a judge about an output. criteria: one, or those asked together. sample: of repeated calls.
+
+    system, user: the messages as they were sent, None where they cannot be built again; about_messages says why, or
+    how far they were checked.
+    """
+
+    run: str
+    judge: str
+    output: str
+    criteria: tuple[str, ...]
+    sample: int = 1
+    system: str | None = None
+    user: str | None = None
+    about_messages: str = ""
+    answers: tuple[ReplyRecord, ...] = ()
+    ratings: tuple[Mapping[str, Any], ...] = field(default=())
+
+
+class JournaledRun:
+    """A judges' run whose calls are looked up. dataset: the run's, None where it is not there any more."""
+
+    def __init__(self, run: Path, dataset: Dataset | None) -> None:
+        self.run, self.dataset = run, dataset
+        self.request, self.settings = read_request(run, "judge", JudgeRequest)
+
+    @cached_property
+    def _built(self) -> tuple[JudgeJob | None, str]:
+        """The run's job, or why it cannot be made again."""
+        if self.dataset is None:
+            return None, f"the dataset {self.settings['dataset']} is not there any more"
+        try:
+            return judge_job(self.request, Path(self.settings["dataset"]), self.dataset), ""
+        except MetalError as error:
+            return None, str(error)
+
+    def calls(self, output: str) -> Iterator[AskedCall]:
+        """The calls about an output that the journal knows of, in the order in which the run asks them."""
+        about: dict[str, dict[str, Any]] = {}
+        answers: dict[str, list[dict[str, Any]]] = {}
+        for record in self._records(output):
+            about.setdefault(record["key"], record)
+            answers.setdefault(record["key"], []).append(record)
+        questions = self._questions(output)
+        same = {question.key for question, _ in questions.values()}
+        for (judge, prompt, criteria, sample), (question, model) in questions.items():
+            if question.key in answers:  # also of a second name of the model, which is asked nothing twice
+                call = AskedCall(str(self.run), _judge(judge, prompt), output, criteria, sample)
+                yield self._whole(
+                    call, question.key, question, [_answered(each, model) for each in answers[question.key]]
+                )
+        for key, record in about.items():
+            if key not in same:
+                place = record["judge"], record["prompt"], _criteria(record), record["sample"]
+                asked, of = questions.get(place, (None, None))
+                call = AskedCall(str(self.run), _judge(*place[:2]), output, *place[2:])
+                yield self._whole(call, key, asked, [_answered(each, of) for each in answers[key]])
+
+    def _records(self, output: str) -> Iterator[dict[str, Any]]:
+        """The records about an output; other lines are not parsed."""
+        path = self.run / JOURNAL
+        spelled = {
+            json.dumps(output, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
+        }
+        for _, kind, place, line in scan(path):
+            if kind != REJECTED and any(each in line for each in spelled):
+                record = read_line(path, line, place)
+                if record.get("output") == output:
+                    yield record
+
+    def _questions(self, output: str) -> dict[tuple[Any, ...], tuple[JudgingQuestion, Model]]:
+        """The questions about an output as the run asked them: (judge, prompt, criteria, sample) -> question, model."""
+        job, _ = self._built
+        questions = {}
+        if job:
+            outputs = [each for each in job.plan.outputs if each.output == output]
+            plan = replace(job.plan, outputs=outputs)
+            for model in plan.models:
+                for question in plan.questions(model):
+                    place = model.name, question.prompt.name, question.criteria, question.sample
+                    questions[place] = question, model
+        return questions
+
+    def _whole(
+        self, call: AskedCall, key: str, question: JudgingQuestion | None, answers: list[ReplyRecord]
+    ) -> AskedCall:
+        """The call with its answers, and its messages where they are shown to be those that were sent."""
+        call = replace(call, answers=tuple(answers))
+        job, why = self._built
+        if job is None or self.dataset is None:
+            return replace(call, about_messages=f"cannot be built again: {why}")
+        if question is None:
+            return replace(call, about_messages="cannot be built again: the run does not ask this any more")
+        message = question.message
+        built = replace(call, system=message.system, user=message.user)
+        if question.key == key:
+            return built
+        if self.settings.get("texts") != texts_digest(self.dataset):
+            return replace(call, about_messages="cannot be built again: texts of the dataset have changed since")
+        before, now = self.settings.get("prompt_hashes", {}), job.digests()
+        for criterion in call.criteria:
+            name = f"{question.prompt.name} {criterion}"
+            if before.get(name) != now.get(name):
+                changed = f"prompt {name} was {before.get(name)} then and is {now.get(name)} now"
+                return replace(call, about_messages=f"cannot be built again: {changed}")
+        return replace(
+            built, about_messages="by the hashes of prompt and texts; the model's address or settings differ now"
+        )
+
+
+def _judge(model: str, prompt: str) -> str:
+    return f"{model}/{prompt}" if prompt else model
+
+
+def _criteria(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(record["criteria"]) if "criteria" in record else (record["criterion"],)
+
+
+def _answered(record: Mapping[str, Any], model: Model | None) -> ReplyRecord:
+    ask, at, reused = record.get("ask", 1), str(record.get("at", "")), bool(record.get("reused"))
+    if "text" not in record:
+        body, message = str(record.get("body", "")), str(record.get("said", ""))
+        return ReplyRecord(ask, at, body, failure=failure_reason(record), message=message, reused=reused)
+    tokens_in, tokens_out = record["tokens"]
+    price = model.price if model else None
+    if model and "batch" in record:
+        price = model.batch_price or price
+    dollars = None
+    if price and tokens_in is not None and tokens_out is not None:
+        dollars = price.cost(tokens_in, tokens_out)
+    version = f"{record['model']} {record['fingerprint']}".strip()
+    return ReplyRecord(
+        ask, at, record["text"], record["ending"], "", "", tokens_in, tokens_out, dollars, record["seconds"], version,
+        reused, record.get("reply"),
+    )  # fmt: skip

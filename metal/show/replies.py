@@ -1,0 +1,111 @@
+"""What judges replied, for people: a table of replies, and one call in full."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from metal.data.text import UNDEFINED, dollars, figure, plural, printable
+from metal.show.markdown import one_line
+from metal.show.view import TableView
+
+if TYPE_CHECKING:
+    from metal.running.replying import AskedCall, ReplyRecord
+
+MOST_REASON = 40  # letters of a reason in a table
+
+
+def table(rows: pd.DataFrame, total: int, more: str) -> TableView:
+    """A row per reply. A language or criterion that all share stands in the title. more: what shows the rest."""
+    names, shared = ["output"], []
+    for column in ("language", "criterion", "judge"):
+        values = list(dict.fromkeys(rows[column]))
+        if len(values) == 1 and column != "judge":
+            shared += values
+        else:
+            names.append(column)
+    shown = []
+    for row in rows.to_dict("records"):
+        score = "" if pd.isna(row["score"]) else f"{row['score']:g}"
+        people = f"{figure(row['people'])} ({row['raters']})" if row["raters"] else UNDEFINED
+        cells = [str(row[name]) for name in names]
+        shown.append([*cells, score or str(row["reason"])[:MOST_REASON], people])
+    title = ", ".join(filter(None, ["Replies", *map(str, shared)]))
+    notes = ["People: the mean of their scores, and how many they are."] if shown else []
+    if len(rows) < total:
+        notes.insert(0, f"The first {len(rows):,} of {plural(total, 'reply', 'replies')}; {more}.")
+    heads = (*(name.capitalize() for name in names), "Score", "People")
+    return TableView.of(None, "replies", title, heads, shown, notes=notes)
+
+
+def heading(call: AskedCall) -> str:
+    """`openai:gpt-4o/detailed on task_quality: 2`: the judge, and how its reply was read."""
+    scores = [_score(rating) for rating in call.ratings if rating["kind"] == "llm"]
+    times = f" (time {call.sample})" if call.sample > 1 else ""
+    return f"{call.judge}{times} on {', '.join(call.criteria)}: {', '.join(scores) or 'not read yet'}"
+
+
+def blocks(call: AskedCall) -> Iterator[tuple[str, str]]:
+    """(title, text) of what was sent and of what came back; texts stand as they are."""
+    if call.about_messages:
+        yield "messages", call.about_messages
+    for title, text in (("system", call.system), ("user", call.user)):
+        if text:
+            yield title, text
+    for answer in call.answers:
+        raw = "" if answer.reply is None else json.dumps(answer.reply, ensure_ascii=False)
+        yield _about(answer), answer.text or answer.message or raw
+    people = [rating for rating in call.ratings if rating["kind"] == "human"]
+    if people:
+        yield "people", "\n".join(_by_person(rating, len(call.criteria) > 1) for rating in people)
+
+
+def markdown(calls: Sequence[AskedCall]) -> str:
+    """Calls as GitHub Markdown: each text in a fence that it cannot close."""
+    parts = []
+    for call in calls:
+        parts.append(f"### {one_line(heading(call))}")
+        for title, text in blocks(call):
+            plain = printable(text)
+            fence = "`" * (2 + max([1, *map(len, re.findall("`+", plain))]))
+            parts.append(f"{one_line(title)}\n\n{fence}text\n{plain}\n{fence}")
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _about(answer: ReplyRecord) -> str:
+    """What is known of an answer: when, how long, tokens, cost, model."""
+    title = f"no reply: {answer.failure}" if answer.failure else "reply"
+    if answer.ask > 1:
+        title += f", asked for the {_ordinal(answer.ask)} time"
+    parts = [title, answer.at[:19].replace("T", " ")]
+    if answer.seconds is not None:
+        parts.append(f"{answer.seconds:.2f} s")
+    if answer.tokens_in is not None and answer.tokens_out is not None:
+        parts.append(f"{answer.tokens_in:,} tokens in, {answer.tokens_out:,} out")
+    if answer.dollars is not None:
+        parts.append(dollars(answer.dollars))
+    if answer.version:
+        parts.append(f"by {answer.version}")
+    if answer.ending not in ("", "complete"):
+        parts.append(answer.ending)
+    if answer.reused:
+        parts.append("taken from another run")
+    return "; ".join(filter(None, parts))
+
+
+def _ordinal(number: int) -> str:
+    return {2: "second", 3: "third"}.get(number, f"{number}th")
+
+
+def _score(rating: Mapping[str, Any]) -> str:
+    return f"no score ({rating['reason']})" if rating["score"] is None else f"{rating['score']:g}"
+
+
+def _by_person(rating: Mapping[str, Any], several: bool) -> str:
+    criterion = f" on {rating['criterion']}" if several else ""
+    comment = " ".join(str(rating["comment"]).split())
+    return f"{rating['rater']}{criterion}: {_score(rating)}{f' - {comment}' if comment else ''}"
