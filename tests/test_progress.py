@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from contextvars import copy_context
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,7 +51,7 @@ def test_parts_of_a_job_share_its_progress(reported: Steps) -> None:
     assert reported == [(12, 100), (25, 100), (75, 100), (100, 100)]
 
 
-def test_rows_of_jsonl_and_xlsx_and_bytes_of_csv_are_counted(tmp_path: Path, reported: Steps) -> None:
+def test_rows_of_jsonl_and_bytes_of_csv_and_xlsx_are_counted(tmp_path: Path, reported: Steps) -> None:
     import openpyxl
 
     rows = [{"output": f"o{n}", "rater": rater, "score": n % 3} for n in range(6) for rater in ("A1", "A2")]
@@ -60,10 +61,14 @@ def test_rows_of_jsonl_and_xlsx_and_bytes_of_csv_are_counted(tmp_path: Path, rep
     for row in ([*rows[0]], *(list(row.values()) for row in rows)):
         book.active.append(row)
     book.save(sheet)
-    for path, total in ((lines, 12), (sheet, 13)):  # a sheet's header is a row
-        reported.clear()
-        read_frame(path, progress=lambda *now: reported.append(now))
-        assert reported == [(done, total) for done in range(total + 1)]
+    read_frame(lines, progress=lambda *now: reported.append(now))
+    assert reported == [(done, 12) for done in range(13)]
+    reported.clear()
+    read_frame(sheet, progress=lambda *now: reported.append(now))
+    with zipfile.ZipFile(sheet) as archive:
+        size = archive.getinfo("xl/worksheets/sheet1.xml").file_size
+    assert reported == sorted(reported)
+    assert (reported[0], reported[-1]) == ((0, size), (size, size))
     table = tmp_path / "ratings.csv"
     table.write_text("output,rater,score\n" + "".join(f"o{n},A{n % 2},1\n" for n in range(9)), encoding="utf-8")
     reported.clear()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.header import LOOKED_AT, titles_above
 from metal.data.tables.names import is_known
+from metal.data.tables.workbook import SheetText, Workbook
 from metal.data.text import first_few
 from metal.errors import UnknownName
 
@@ -21,18 +21,21 @@ def sheet_rows(
     """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty cell.
 
     name: of the sheet; else it is the first whose header names two columns that METAL knows. notes: get which it is,
-    and which others there are. progress: in rows. Raises UnknownName for a sheet that is not there.
+    and which others there are. progress: in bytes. Raises UnknownName for a sheet that is not there.
 
     pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
     """
-    from openpyxl import load_workbook
+    from openpyxl.reader.excel import ExcelReader
 
     rows: list[list[str | None]] = []
     end = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
-        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        try:
+        reader = ExcelReader(path, read_only=True, data_only=True, keep_links=False)
+        reader.archive.close()
+        with Workbook(path) as reader.archive:
+            reader.read()
+            book = reader.wb
             headers = {}
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # the size that a file states is often wrong
@@ -48,28 +51,34 @@ def sheet_rows(
             sheet = book[title]
             named = [place for row in headers[title] for place, cell in enumerate(row, 1) if cell is not None]
             width = max(named, default=1)
-            with zipfile.ZipFile(path) as archive:
-                written = archive.read(sheet._worksheet_path.lstrip("/"))
-            total = len(re.findall(rb"</(?:\w+:)?row>", written))
-            cells = followed(sheet.iter_rows(max_col=width, values_only=True), progress, total)
+            text = reader.archive.open(sheet._worksheet_path)
+            sheet._get_source = lambda: text
+            total = reader.archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
+            cells = sheet.iter_rows(max_col=width, values_only=True)
+            cells = followed(cells, progress, total, _read_since(text))
             for number, row in enumerate(cells, 1):
                 if any(cell is not None for cell in row):
                     rows += [[None] * width for _ in range(number - 1 - end)]
                     rows.append([_text(cell) for cell in row] + [None] * (width - len(row)))
                     end = number
-            for left, top_row, right, bottom in _merged_down(written):
+            for left, top_row, right, bottom in _merged_down(text.merged):
                 for row in rows[top_row : min(bottom, len(rows))]:
                     row[left - 1 : right] = rows[top_row - 1][left - 1 : right]
-        finally:
-            book.close()
     return rows
 
 
-def _merged_down(written: bytes) -> list[tuple[int, int, int, int]]:
+def _read_since(text: SheetText) -> Iterator[int]:
+    """For each row the bytes that were read since the one before."""
+    before = 0
+    while True:
+        yield text.done - before
+        before = text.done
+
+
+def _merged_down(ranges: Iterable[bytes]) -> list[tuple[int, int, int, int]]:
     """Left, top, right and bottom of cells merged over several rows: what stands in the first holds for all."""
     from openpyxl.utils import range_boundaries
 
-    ranges = re.findall(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"', written)
     corners = (range_boundaries(merged.decode()) for merged in ranges)
     return [(left, top, right, bottom) for left, top, right, bottom in corners if bottom > top]
 

@@ -1,0 +1,99 @@
+"""An XLSX file as its parts: read as a stream, without the blanks that make a small file a large one."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+from metal.errors import DataError
+
+CHUNK = 1 << 18  # bytes of a part that are read at once
+LONGEST_TEXT = 1 << 24  # bytes of one cell; Excel writes 32,767 characters
+LARGE = 1 << 31  # bytes of a sheet that are read whatever its cells hold
+BYTES_OF_A_CELL = 10_000  # of a sheet that is larger, for each cell that holds something
+LARGE_PART, PACKED = 1 << 26, 100  # bytes of any other part; how many times smaller it may be in the file
+_FEW_BLANKS = b" " * 64
+_BLANKS = re.compile(rb">[ \t\r\n]{64,}<")
+_BLANK_CELLS = re.compile(rb'<c r="[A-Z]+[0-9]+"[^<>]*/>(?=<c r=|</row>)')
+_BLANK_ROWS = re.compile(rb'<row r="[0-9]+"[^<>]*(?:/>|></row>)(?=<row r=|</sheetData>)')
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"')
+
+
+class Workbook(zipfile.ZipFile):
+    """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed too tightly."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        for part in self.infolist():
+            packed = part.file_size > LARGE_PART and part.file_size > PACKED * part.compress_size
+            if packed and not _is_sheet(part.filename):
+                problem = f"{part.filename} is {part.file_size:,} bytes, packed into {part.compress_size:,}"
+                raise DataError(path, problem, "Save the table as CSV")
+
+    def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
+        """A part of the file, as `zipfile.ZipFile.open` gives it; of a sheet its text."""
+        opened = super().open(name, *arguments, **options)
+        return SheetText(opened, Path(str(self.filename))) if _is_sheet(opened.name) else opened
+
+
+def _is_sheet(part: str) -> bool:
+    return "/worksheets/" in f"/{part}" and part.endswith(".xml")
+
+
+class SheetText:
+    """The XML of a sheet as a stream, without blank cells, blank rows and long blanks between elements.
+
+    done: bytes that were read. cells: those that hold something. merged: the ranges of merged cells so far.
+    """
+
+    def __init__(self, opened: IO[bytes], path: Path) -> None:
+        self.done = self.cells = 0
+        self.merged: list[bytes] = []
+        self._opened, self._path, self._rest = opened, path, b""
+
+    def __enter__(self) -> SheetText:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the part."""
+        self._opened.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next elements, as many as there are in a piece of the file; of a size of its own."""
+        while size:
+            piece = self._opened.read(CHUNK)
+            self.done += len(piece)
+            if piece.isspace() and not self._rest.strip():
+                self._rest = _FEW_BLANKS
+                continue
+            text = self._rest + piece
+            end = text.rfind(b">") + 1 if piece else len(text)
+            self._rest = self._checked(text[end:])
+            kept = self._full(text[:end])
+            if kept or not piece:
+                return kept
+        return b""
+
+    def _checked(self, rest: bytes) -> bytes:
+        """What is left of an element that is not complete. Raises DataError where that has no end."""
+        if len(rest) > LONGEST_TEXT:
+            raise DataError(self._path, f"a cell of more than {LONGEST_TEXT:,} bytes", "Save the table as CSV")
+        return _FEW_BLANKS if len(rest) > len(_FEW_BLANKS) and rest.isspace() else rest
+
+    def _full(self, text: bytes) -> bytes:
+        """The text without what is blank. Raises DataError where hardly anything is left of very much."""
+        text = _BLANKS.sub(b"><", text)
+        if b"/>" in text:
+            text = _BLANK_CELLS.sub(b"", text)
+        text = _BLANK_ROWS.sub(b"", text)
+        self.cells += text.count(b"<v>") + text.count(b"<t>") + text.count(b"<t ")
+        self.merged += _MERGED.findall(text)
+        if self.done > LARGE and self.done > BYTES_OF_A_CELL * self.cells:
+            problem = f"a sheet of more than {self.done:,} bytes, in which {self.cells:,} cells hold something"
+            raise DataError(self._path, problem, "Save the table as CSV")
+        return text

@@ -1,0 +1,119 @@
+"""XLSX files that are small and hold much: read in little memory, or refused in a line."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from metal.data.tables import workbook
+from metal.data.tables.files import read_frame
+from metal.errors import DataError
+
+SHEET = "xl/worksheets/sheet1.xml"
+ROWS = [["id", "annotator", "score"], *([f"o{n}", who, n % 5] for n in range(30) for who in ("Ann", "Bob"))]
+
+
+def write_sheet(path: Path, change: Callable[[bytes], bytes] = bytes, **parts: bytes) -> Path:
+    """A file of ROWS whose sheet's XML is changed. parts: further ones, or others in the place of its own."""
+    plain = path.with_name("plain.xlsx")
+    book = openpyxl.Workbook()
+    for row in ROWS:
+        book.active.append(row)
+    book.save(plain)
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in source.namelist():
+            target.writestr(name, change(source.read(name)) if name == SHEET else source.read(name))
+        for name, content in parts.items():
+            target.writestr(name, content)
+    return path
+
+
+def cells(path: Path) -> list[list[str]]:
+    frame = read_frame(path)
+    return [[*frame.columns], *frame.astype(str).to_numpy().tolist()]
+
+
+AS_TEXT = [[str(cell) for cell in row] for row in ROWS]
+
+
+def test_a_sheet_of_blanks_is_read_in_little_memory(tmp_path: Path) -> None:
+    """300 MB of blanks before the first row, in a file of 300 kB."""
+    path = write_sheet(
+        tmp_path / "t.xlsx", lambda text: text.replace(b"<sheetData>", b"<sheetData>" + b" " * 300_000_000)
+    )
+    assert path.stat().st_size < 1_000_000
+    program = (
+        "import resource, sys; from pathlib import Path; from metal.data.tables.files import read_frame; "
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; frame = read_frame(Path(sys.argv[1])); "
+        "print(len(frame), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+    rows, more = map(int, done.stdout.split())
+    assert rows == len(ROWS) - 1
+    assert more < 100_000 * resource.getpagesize() / 4096  # kB; the blanks alone are 300,000
+
+
+@pytest.mark.reference
+def test_a_gigabyte_of_blanks_is_read(reference: Path) -> None:
+    bomb = reference.parent / "tools" / "attacks" / "x_bomb.xlsx"
+    if not bomb.is_file():
+        pytest.skip("the file is not here")
+    assert len(read_frame(bomb)) == 36
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 18])
+def test_blank_cells_and_rows_change_nothing(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the pieces end in which the file is read."""
+    monkeypatch.setattr(workbook, "CHUNK", chunk)
+
+    def with_blanks(text: bytes) -> bytes:
+        text = re.sub(rb'(<row r="(\d+)".*?)</row>', rb'\1<c r="D\2" s="1"/>   <c r="E\2" s="1"/></row>\n', text)
+        text = text.replace(b"</row>", b"</row>" + b" " * 200, 3)
+        blank = b"".join(b'<row r="%d" s="1" customFormat="1"><c r="A%d" s="1"/></row>' % (n, n) for n in range(90, 99))
+        return text.replace(b"</sheetData>", blank + b'<row r="100"/></sheetData>')
+
+    assert cells(write_sheet(tmp_path / "t.xlsx", with_blanks)) == AS_TEXT
+
+
+def test_blanks_within_a_text_stay(tmp_path: Path) -> None:
+    text = "a >" + " " * 100 + "b"
+    path = write_sheet(tmp_path / "t.xlsx", lambda sheet: sheet.replace(b">Ann<", f">{text}<".encode(), 1))
+    assert read_frame(path)["annotator"][0] == text
+
+
+@pytest.mark.parametrize("stated", [b"A1:A2", b"A1:XFD1048576", b"B7"])
+def test_a_wrong_size_in_the_file_is_ignored(stated: bytes, tmp_path: Path) -> None:
+    path = write_sheet(
+        tmp_path / "t.xlsx", lambda text: re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="' + stated + b'"', text)
+    )
+    assert cells(path) == AS_TEXT
+
+
+def test_a_cell_without_end_is_refused(tmp_path: Path) -> None:
+    path = write_sheet(tmp_path / "t.xlsx", lambda text: text.replace(b">Ann<", b">" + b"a" * 40_000_000 + b"<", 1))
+    with pytest.raises(DataError, match=r"a cell of more than 16,777,216 bytes. Save the table as CSV"):
+        read_frame(path)
+
+
+def test_a_large_sheet_of_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "LARGE", 10_000_000)
+    path = write_sheet(
+        tmp_path / "t.xlsx", lambda text: text.replace(b"<sheetData>", b"<sheetData>" + b" " * 20_000_000)
+    )
+    with pytest.raises(DataError, match=r"in which \d+ cells hold something. Save the table as CSV"):
+        read_frame(path)
+
+
+def test_another_part_that_is_packed_too_tightly_is_refused(tmp_path: Path) -> None:
+    strings = b"<sst>" + b" " * 100_000_000 + b"</sst>"
+    path = write_sheet(tmp_path / "t.xlsx", **{"xl/sharedStrings.xml": strings})
+    with pytest.raises(DataError, match=r"xl/sharedStrings\.xml is 100,000,011 bytes, packed into"):
+        read_frame(path)
