@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from metal.errors import DataError
 
-CHUNK = 1 << 18  # bytes of a part that are read at once
+CHUNK = 1 << 14  # bytes of a sheet that are read at once; more are slower, as their elements wait in memory
 LONGEST_TEXT = 1 << 24  # bytes of one cell; Excel writes 32,767 characters
 LARGE = 1 << 31  # bytes of a sheet that are read whatever its cells hold
 BYTES_OF_A_CELL = 10_000  # of a sheet that is larger, for each cell that holds something
