@@ -325,6 +325,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "prompt_list": lambda n: metal.prompt_list(),
         "prompt_show": lambda n: metal.prompt_show(criterion="task_quality"),
         "read": lambda n: metal.read(demo),
+        "replies": lambda n: metal.replies(out / "judged"),
         "report": lambda n: metal.report(folder / "audit"),
         "sample": lambda n: metal.sample(folder / "passages", out / f"s{n}", per_language=1, languages="en"),
         "sample_labels": lambda n: metal.sample_labels(folder / "copy", labels=2),
