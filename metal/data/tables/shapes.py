@@ -140,10 +140,10 @@ def tidy_frame(
         )
     tidy = _stacked(frame, role_of, places) if places else frame[list(role_of)].rename(columns=role_of)
     tidy = tidy.rename(columns={"score": "winner"}) if chosen else tidy
-    score = [("score", place.column) for place in places if not (place.rater or place.criterion)]
-    wide = () if score else tuple(dict.fromkeys(map(_as_wide, places)))
+    of_all = [("score", place.column) for place in places if not (place.rater or place.criterion)]
+    wide = () if of_all else tuple(dict.fromkeys(map(_as_wide, places)))
     tidy.attrs["columns"] = TableColumns(
-        dict([*roles.items(), *score]), wide, tuple(unread), doubtful=tuple(doubtful), by_place=by_place
+        dict([*roles.items(), *of_all]), wide, tuple(unread), doubtful=tuple(doubtful), by_place=by_place
     )
     return tidy
 

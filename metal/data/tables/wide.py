@@ -56,8 +56,9 @@ def answer_columns(
     kinds: of raters, as the user names them. described: a criterion by its name; its scale is the order of its words.
     Raises NoColumn, with the columns to choose from, where names do not say whose the answers are.
     """
+    doubtful: list[str] = []
     if "rater" in table.roles:
-        columns, doubtful = _criteria(table, notes, described), []
+        columns = _criteria(table, notes, described)
     else:
         columns, doubtful = _raters(table, kinds, notes)
     if columns or nested_columns(table.frame, list(table.roles.values())):
