@@ -74,11 +74,9 @@ def with_source_texts(frame: pd.DataFrame, roles: dict[str, str], named: Mapping
         return roles
     taken = {column for role, column in roles.items() if role != "source_text"}
     names = [name for name in frame.columns if plain(name) in GUESSES["source_text"] and name not in taken]
-    first = roles["source_text"]
-    if first not in names or len(names) < 2:
+    if roles["source_text"] not in names or len(names) < 2:
         return roles
-    parts = [first, *(name for name in names if name != first)]
-    return {**roles, "source_text": "+".join(parts)}
+    return {**roles, "source_text": "+".join(names)}
 
 
 def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:

@@ -38,9 +38,7 @@ _PERSON_WORDS = (
     r"annotators?|raters?|workers?|humans?|judges?|persons?|people|experts?|coders?|reviewers?|evaluators?|assessors?|"
     r"graders?|labell?ers?|scorers?|participants?|respondents?|turkers?|crowd(worker)?s?|linguists?|volunteers?"
 )
-RATER = re.compile(
-    rf"[arhp][ _-]?\d+|w[ _-]?\d+|(ann|user|{_PERSON_WORDS})[ _-]?(\d+|[a-z])|humans?|experts?|crowd", re.I
-)
+RATER = re.compile(rf"[arhpw][ _-]?\d+|(ann|user|{_PERSON_WORDS})([ _-]?\d+|[ _-][a-z])|humans?|experts?|crowd", re.I)
 PERSON = re.compile(rf"(?<![a-z])({_PERSON_WORDS})(?![a-z])|^[^@\s]+@[^@\s]+\.[a-z]+$", re.I)
 MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont

@@ -198,19 +198,29 @@ def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
 
 def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
     """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on helpfulness."""
+    steps = {column: _without_last_end(paths[column]) for column in columns}
+    depths = [_depth_of_rater(path) for path in steps.values()]
+    usual = next((depth for depth in depths if depth is not None), None)
     places = []
-    for column in columns:
-        path = [*paths[column]]
-        if len(path) > 1 and fold(path[-1]) in ENDS:
-            path.pop()
-        raters = [at for at, name in enumerate(path) if is_person(name) or is_machine(name)]
-        at = raters[0] if raters else len(path) - 1
+    for (column, path), depth in zip(steps.items(), depths, strict=True):
+        at = usual if depth is None and usual is not None and usual < len(path) else depth
+        at = len(path) - 1 if at is None else at
         criterion = path[at + 1 :] or [name for name in path[:at] if not _CONTAINER.search(name)]
         comment = _comment_beside(paths[column], paths)
         places.append(AnswerColumn(column, without_end(path[at]), ".".join(criterion), comment))
     if len({place.criterion for place in places}) == 1 and len({place.rater for place in places}) == 1:
         return []
     return places
+
+
+def _without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path without a last step that only says that a score stands there."""
+    return path[:-1] if len(path) > 1 and fold(path[-1]) in ENDS else path
+
+
+def _depth_of_rater(path: tuple[str, ...]) -> int | None:
+    """At which step of a path the rater is named; None where no step is called like one."""
+    return next((at for at, name in enumerate(path) if is_person(name) or is_machine(name)), None)
 
 
 def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:

@@ -1,0 +1,295 @@
+"""Tables as strangers have them are read right by one command, or refused with a question that can be answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.dataset import Dataset
+from metal.errors import DataError, MetalError, NoColumn
+from tests.formats.test_shapes import read
+
+
+def kinds(data: Dataset) -> dict[str, str]:
+    return {name: rater.kind for name, rater in data.raters.items()}
+
+
+RIGHT: dict[str, dict[str, Any]] = {
+    "wide.csv": {
+        "outputs": 360,
+        "languages": ("de", "en", "sw"),
+        "people": {"annotator_1", "annotator_2", "annotator_3"},
+        "judges": {"gpt_4o", "llama-3-70b"},
+    },
+    "one_one.csv": {"outputs": 450, "languages": ("am", "en", "fr"), "people": {"human"}, "judges": {"llm"}},
+    "long.csv": {
+        "outputs": 706,
+        "sources": 450,
+        "languages": ("de", "en", "hi"),
+        "people": {f"{language}-slot{n}" for language in ("de", "en", "hi") for n in range(1, 6)},
+        "judges": {"gpt-4o-mini"},
+    },
+    "harness.jsonl": {
+        "outputs": 240,
+        "languages": ("en", "pt", "yo"),
+        "people": {"human_a", "human_b"},
+        "judges": {"gpt-4o"},
+        "criteria": {"helpfulness"},
+        "generators": {"mistral-7b"},
+    },
+    "hindi.csv": {"outputs": 140, "languages": ("hi",), "people": {"सीमा", "राहुल", "प्रिया"}, "judges": {"gpt-4o"}},
+    "likert_num.csv": {"outputs": 140, "people": {"सीमा", "राहुल", "प्रिया"}, "judges": {"gpt-4o"}},
+    "da.csv": {
+        "outputs": 595,
+        "sources": 595,
+        "languages": ("en-zh", "et-en", "ro-en"),
+        "people": {f"{pair}-annotator{n}" for pair in ("en-zh", "et-en", "ro-en") for n in (1, 2, 3)},
+        "judges": {"mixtral-8x7b-awq:t03"},
+        "criteria": {"DA"},
+    },
+    "pairs.csv": {
+        "outputs": 300,
+        "languages": ("en", "hi"),
+        "people": {"expert1", "expert2"},
+        "judges": {"gpt-4-turbo"},
+    },
+    "two_heads.xlsx": {
+        "outputs": 180,
+        "languages": ("bn", "ta"),
+        "people": {"Annotator 1", "Annotator 2"},
+        "judges": {"GPT-4o"},
+        "criteria": {"Adequacy", "Fluency"},
+    },
+    "cl.csv": {
+        "outputs": 84,
+        "sources": 14,
+        "languages": ("en",),
+        "people": {"ann", "bob", "cy"},
+        "judges": {"gpt-4o"},
+    },
+}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_strangers_table_is_read_right_by_its_path_alone(reference: Path, name: str) -> None:
+    data, right = metal.read(reference / "strangers" / name), RIGHT[name]
+    read_as = {
+        "outputs": len(data.ratings["output"].unique()),
+        "sources": len(data.sources),
+        "languages": tuple(sorted(data.languages)),
+        "people": {rater for rater, kind in kinds(data).items() if kind == "human"},
+        "judges": {rater for rater, kind in kinds(data).items() if kind == "llm"},
+        "criteria": set(data.criteria),
+        "generators": {output.generator for output in data.outputs.values()},
+    }
+    assert {what: read_as[what] for what in right} == right
+    assert set(kinds(data).values()) == {"human", "llm"}
+
+
+@pytest.mark.reference
+def test_answers_to_one_question_are_one_source_and_the_audit_says_so(reference: Path) -> None:
+    audit = metal.audit(reference / "strangers" / "cl.csv", resamples=200)
+    assert audit.verdicts["verdict"].tolist() == ["undecided"]
+    assert any("14 sources, told apart by the texts in 'question'" in warning for warning in audit.warnings)
+
+
+# ---------------------------------------------------------------- a column is a person only if its name says so
+
+
+ITEMS = {"id": [f"i{n}" for n in range(40)], "response": [f"text {n}" for n in range(40)]}
+SCORES = np.random.default_rng(0).integers(0, 3, size=(40, 4))
+
+
+COUNTED = """epoch retries fallbacks attempts success passed failed conversational multimodal flaky latency latency_ms
+    cost total_tokens tokens index answer1_prob answer2_probability logprob annot_sum annot_consensus human_mean
+    expert_majority n_raters human_count is_correct has_code human_time error valid similarity"""
+
+
+@pytest.mark.parametrize("name", COUNTED.replace("\n", " ").split())
+def test_what_is_counted_or_summed_up_is_nobody(name: str) -> None:
+    judged = pd.DataFrame(ITEMS | {name: SCORES[:, 0], "gpt-4": SCORES[:, 1], "annotator_1": SCORES[:, 2]})
+    assert set(metal.read(judged, language="en").raters) == {"gpt-4", "annotator_1"}
+    alone = judged.drop(columns="annotator_1").rename(columns={"gpt-4": "score"}).assign(other=SCORES[:, 3])
+    with pytest.raises(DataError, match="no column for the rater"):
+        metal.read(alone.drop(columns="score"), language="en")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "human") for name in ("annotator_1", "annotator_anna", "rater B", "human_score", "expert", "A1")),
+        *((name, "human") for name in ("reviewer-2", "crowd", "anna@example.org", "评分人 2", "मूल्यांकनकर्ता 1")),
+        *((name, "llm") for name in ("gpt_4o", "claude-3", "llm_score", "llama-3-70b", "judge_model")),
+        ("bleu", "metric"),
+    ],
+)
+def test_a_name_that_says_whose_answers_a_column_holds(name: str, kind: str) -> None:
+    frame = pd.DataFrame(ITEMS | {name: SCORES[:, 0], "annotator_9": SCORES[:, 1], "gemini": SCORES[:, 2]})
+    data = metal.read(frame, language="en")
+    assert sorted(kinds(data).values()) == sorted([kind, "human", "llm"])
+
+
+def test_answers_under_other_names_are_a_warning_of_the_audit() -> None:
+    frame = pd.DataFrame(ITEMS | {"novelty": SCORES[:, 0], "annotator_1": SCORES[:, 1], "gpt-4": SCORES[:, 2]})
+    audit = metal.audit(metal.read(frame, language="en"), resamples=100)
+    assert any("not read: 'novelty'" in warning for warning in audit.warnings)
+
+
+def test_models_scored_by_one_judge_are_no_judges(tmp_path: Path) -> None:
+    rows = [{"prompt_id": f"p{n}", "prompt": f"Question {n}?", "language": "tamil"} for n in range(6)]
+    for row in rows:
+        row |= {"meta/llama-2": {"score": 1, "justification": "x"}, "gpt-4": {"score": 2, "justification": "y"}}
+    with pytest.raises(NoColumn, match=r"are they judges, or the generators that one judge scored.*wide="):
+        metal.read(pd.DataFrame(rows))
+    judges = metal.read(pd.DataFrame(rows), wide=["{rater}.score"])
+    assert kinds(judges) == {"gpt-4": "llm", "meta/llama-2": "llm"}
+
+
+# ---------------------------------------------------------------- nested cells, repeats
+
+
+def test_objects_are_columns_by_their_path_in_every_option() -> None:
+    rows = [
+        {
+            "sample": f"s{n}",
+            "info": {"where": {"tongue": "sw"}},
+            "scores": {
+                "gpt-3.5": {"tone": {"value": n % 2, "explanation": f"why {n}"}},
+                "anna": {"tone": {"value": 1}},
+            },
+        }
+        for n in range(6)
+    ]
+    with pytest.raises(NoColumn, match=r"do not say whose.*scores\.anna\.tone\.value"):
+        metal.read(pd.DataFrame(rows))
+    columns = {"output": "sample", "language": "info.where.tongue"}
+    data = metal.read(pd.DataFrame(rows), columns=columns, wide=["scores.{rater}.{criterion}.value"])
+    assert kinds(data) == {"anna": "human", "gpt-3.5": "llm"}
+    assert data.languages == ("sw",)
+    assert list(data.criteria) == ["tone"]
+    named = metal.read(pd.DataFrame(rows), columns=columns, kinds={"anna": "human"})
+    assert set(named.ratings["comment"]) == {"", *(f"why {n}" for n in range(6))}
+
+
+@pytest.mark.parametrize("written", ["[86, 91, 82]", [86, 91, 82]])
+def test_a_list_of_three_scores_in_a_cell_is_three_people(written: object, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["a", "b"], "answer": ["x", "y"], "scores": [written, written], "gpt-4": [80, 70]})
+    data = metal.read(frame, language="en")
+    assert kinds(data) == {"gpt-4": "llm", "scores_1": "human", "scores_2": "human", "scores_3": "human"}
+    assert data.ratings.query("rater == 'scores_2'")["score"].tolist() == [91, 91]
+
+
+def test_rounds_of_a_rater_are_repeats_and_no_other_outputs(tmp_path: Path) -> None:
+    rows = "item,rater,round,score\n" + "".join(
+        f"i{n},{rater},{time},{(n + time) % 3}\n" for n in range(6) for rater in ("A1", "gpt-4") for time in (1, 2)
+    )
+    data = read(tmp_path, rows, language="en")
+    assert len(data.outputs) == 6
+    assert data.raters["gpt-4#2"].about["repeats"] == "gpt-4"
+    assert data.ratings.query("rater == 'A1'")["score"].tolist() == [(n + 1) % 3 for n in range(6)]
+    assert any("6 ratings that people gave again" in line for line in data.report)
+    once = read(tmp_path, rows.replace("round", "wave"), language="en", columns={"repeat": "wave"})
+    assert once.digest == data.digest
+
+
+def test_an_id_that_makes_rows_unique_is_the_output(tmp_path: Path) -> None:
+    rows = "reply_id,text,rater,rating_id,score\n" + "".join(
+        f"r{n},Yes.,{rater},{n}-{rater},{n % 2}\n" for n in range(6) for rater in ("A1", "gpt-4")
+    )
+    assert list(read(tmp_path, rows, language="en").outputs) == [f"r{n}" for n in range(6)]
+
+
+# ---------------------------------------------------------------- translation, languages, sources
+
+
+def test_document_and_segment_together_are_the_source(tmp_path: Path) -> None:
+    rows = "lp,doc,seg_id,system,src,hyp,annotator,ESA\n" + "".join(
+        f"en-de,d{document},{segment},m{system},A sentence of {document} and {segment},"
+        f"Ein Satz {document}{segment}{system},{rater},{50 + segment * 7 + document}\n"
+        for document in range(3)
+        for segment in range(4)
+        for system in range(2)
+        for rater in ("A1", "gpt-4")
+    )
+    data = read(tmp_path, rows)
+    assert (len(data.sources), len(data.outputs), data.languages) == (12, 24, ("en-de",))
+    assert list(data.criteria) == ["ESA"]
+
+
+def test_a_column_of_language_pairs_is_the_language_whatever_it_is_called(tmp_path: Path) -> None:
+    rows = "".join(f"i{n},{('en-de', 'zh-en')[n % 2]},A1,{n % 3}\n" for n in range(8))
+    assert read(tmp_path, "id,direction,rater,score\n" + rows, "da.csv").languages == ("en-de", "zh-en")
+
+
+def test_an_instruction_is_no_source_and_texts_that_differ_are_said(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"id": list("abcdef"), "instruction": ["Summarise."] * 6, "A1": [0, 1] * 3, "gpt-4": [1, 1] * 3}
+    )
+    assert len(metal.read(table, language="en").sources) == 6
+    both = table.assign(input=["x", "x", "y", "y", "z", "z"])
+    data = metal.read(both, language="en")
+    assert len(data.sources) == 3
+    assert any("3 different texts in 'instruction+input'" in line for line in data.report)
+    assert len(metal.read(both, language="en", columns={"source": "id"}).sources) == 6
+    long = both.drop(columns="gpt-4").rename(columns={"A1": "score"}).assign(rater="A1")
+    again = long.assign(rater="A2", input="other")
+    mixed = metal.read(pd.concat([long, again]).reset_index(drop=True), language="en")
+    assert any("has two texts" in line for line in mixed.report)
+
+
+def test_a_column_that_ratings_differ_by_is_a_warning_of_the_audit(tmp_path: Path) -> None:
+    rows = "id,rater,setting,score\n" + "".join(
+        f"i{n},{rater},{('warm', 'cold')[(n + len(rater)) % 2]},{n % 3}\n" for n in range(40) for rater in ("A1", "A22")
+    )
+    data = read(tmp_path, rows, language="en")
+    assert any("not read: 'setting'" in finding.message for finding in metal.check(data).findings)
+
+
+# ---------------------------------------------------------------- other harnesses
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("inspect/samples.csv", "inspect_ai's samples_df"),
+        ("inspect/log.json", "a log of inspect_ai"),
+        ("deepeval/evaluation_result.json", "results of DeepEval"),
+        ("deepeval/test_run.json", "a test run of DeepEval"),
+        ("promptfoo/out.json", "results of promptfoo"),
+        ("promptfoo/out.jsonl", "results of promptfoo"),
+        ("promptfoo/out.csv", "results of promptfoo"),
+        ("lm-eval/samples_toy.jsonl", "samples of lm-eval"),
+        ("documented/openai_evals.jsonl", "events of OpenAI Evals"),
+        ("documented/mlflow_traces.json", "traces of MLflow"),
+        ("documented/langfuse_scores.csv", "scores of Langfuse"),
+        ("documented/phoenix_annotations.csv", "annotations of Phoenix"),
+        ("documented/langsmith_runs.csv", "runs of LangSmith"),
+    ],
+)
+def test_results_of_a_harness_are_called_so_and_not_guessed_in(reference: Path, path: str, name: str) -> None:
+    with pytest.raises(MetalError, match=f"looks like {name}"):
+        metal.read(reference / "harness" / path)
+
+
+@pytest.mark.reference
+def test_the_options_that_are_named_for_samples_df_read_it(reference: Path) -> None:
+    path = reference / "harness" / "inspect" / "samples.csv"
+    options: dict[str, Any] = {"columns": {"output": "id"}, "levels": "I<N<P<C"}
+    data = metal.read(path, wide=["score_model_graded_qa"], **options)
+    assert set(data.raters) == {"score_model_graded_qa"}
+    assert set(data.languages) == {"en", "hi", "sw"}
+
+
+def test_five_thousand_raters_in_columns(tmp_path: Path) -> None:
+    scores = np.random.default_rng(0).integers(1, 6, size=(20, 5000))
+    wide = pd.DataFrame(scores, columns=[f"annotator_{n}" for n in range(5000)]).assign(id=[f"i{n}" for n in range(20)])
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    data = metal.read(tmp_path / "wide.csv", language="en")
+    assert (len(data.raters), len(data.ratings)) == (5000, 100_000)
