@@ -191,7 +191,7 @@ async def judge_async(
     content in two languages, for `metal.bias_language(RUN-pairs, RUN)`.
 
     `require` takes a passport: before any call, a judge, model, prompt, language or criterion that it does not allow is
-    refused, as is a passport that expired or was altered.
+    refused, as is a passport that expired or was changed by accident (its hash is no guard against a forger).
 
     data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge: names, or any
     function of (source, output, criterion), sync or async, that returns a score, a score and a justification, or the

@@ -30,7 +30,8 @@ def passport(
 
     The file passport.json has for each judge its model, parameters, prompt hashes, versions that answered, the verdicts
     with their figures, what it was not tested on; the data's hash, signatures, the days of issue and expiry, and
-    a SHA-256 of it all. `metal.judge(require="passport.json")` asks for no more than it allows.
+    a SHA-256 of it all, which guards against accidents, not against a forger. `metal.judge(require="passport.json")`
+    asks for no more than it allows.
 
     run: an audit, or the run folder of one.
 

@@ -23,7 +23,7 @@ from metal.boards.ensemble import NAME
 from metal.data.dataset import Dataset, concat_facts, with_parts
 from metal.data.files import whole_text
 from metal.data.ratings import facts_in, tidy_facts
-from metal.data.records import METRIC_SCORE, Output, Rater
+from metal.data.records import METRIC_SCORE, Direction, Output, Rater
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics.dataset_scores import first_row
 
@@ -75,9 +75,11 @@ class Entry:
             "about": entry.about is None or isinstance(entry.about, Mapping),
             "what": entry.what in get_args(What),
             "at": isinstance(entry.at, str) and entry.at,
-            "name": isinstance(entry.name, str),
-            "by": isinstance(entry.by, str),
+            "name": isinstance(entry.name, str) and entry.name.isprintable(),
+            "by": isinstance(entry.by, str) and entry.by.isprintable(),
         }
+        if isinstance(entry.about, Mapping):
+            fine["about"] = entry.about.get("direction", "higher") in get_args(Direction)
         for name, is_fine in fine.items():
             if not is_fine:
                 raise DataError(where, f"{name} {getattr(entry, name)!r}", "Take the file from a backup")

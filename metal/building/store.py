@@ -21,7 +21,7 @@ from typing import Any
 
 from metal.building.answers import Given, Pair
 from metal.building.tasks import DEFAULT, Answer, Assignment, Task, relabelled
-from metal.data.files import new_file, read_jsonl, whole_text, write_jsonl
+from metal.data.files import new_file, parse_json, read_jsonl, whole_text, write_jsonl
 from metal.data.records import Criterion
 from metal.errors import DataError, UsageError
 
@@ -202,7 +202,7 @@ def history_files(
     """
     before = _text_lines(dataset / FOLDER / ANSWERS)
     rounds = _text_lines(dataset / FOLDER / ROUNDS)
-    recorded = {_identity(json.loads(line)) for line in before}
+    recorded = {_identity(_recorded(line, dataset / FOLDER / ANSWERS, row)) for row, line in enumerate(before, 1)}
     records = {_identity(record): record for record in map(_answer_record, answers)}
     fresh = [record for identity, record in records.items() if identity not in recorded]
     last = json.loads(rounds[-1])["raters"] if rounds else {}
@@ -239,6 +239,23 @@ def _is_standing(value: Any) -> bool:
 def _text_lines(path: Path) -> list[str]:
     # Not splitlines(): a comment may hold other line breaks, such as U+2028.
     return [*filter(None, path.read_text(encoding="utf-8").split("\n"))] if path.is_file() else []
+
+
+def _recorded(line: str, path: Path, row: int) -> dict[str, Any]:
+    """An answer of answers.jsonl. Raises DataError where it cannot be one: scores are texts, as people gave them."""
+    try:
+        record = parse_json(line)
+    except json.JSONDecodeError:
+        record = None
+    fine = isinstance(record, dict) and all(isinstance(record.get(name), str) for name in ("task", "rater", "where"))
+    scores = record.get("scores") if fine else None
+    if not isinstance(scores, dict):
+        raise DataError(f"{path} row {row}", "not an answer", "Restore the file; `metal annotate` wrote it")
+    for name, score in scores.items():
+        if not isinstance(score, str):
+            problem = f"the score on {name} is {score!r}, not as it was given"
+            raise DataError(f"{path} row {row}", problem, "Restore the file; `metal annotate` wrote it")
+    return dict(record)
 
 
 def _identity(record: Mapping[str, Any]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from metal.data.files import read_jsonl
-from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.data.records import Criterion, Direction, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, UnknownName
 
 
@@ -79,6 +80,12 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
     about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
     if not isinstance(about.get("repeats", ""), str):
         raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")
+    ends = about.get("range") or [None, None]
+    is_pair = isinstance(ends, list | tuple) and len(ends) == 2
+    if not is_pair or not all(type(end) in (int, float, NoneType) for end in ends):
+        raise DataError(where, f"range is {about['range']!r}", "It is two numbers, the ends of a metric's scale")
+    if about.get("direction", "higher") not in get_args(Direction):
+        raise DataError(where, f"direction is {about['direction']!r}", "It is higher or lower")
     try:
         return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
     except DataError as error:
@@ -128,6 +135,24 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
         return Criterion(name, scale, entry.get("direction", "higher"), of_source=entry.get("of_source", True), **words)
     except DataError as error:
         raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
+
+
+def read_criteria(entries: Mapping[str, object], path: Path) -> dict[str, Criterion]:
+    """Criteria from their TOML tables, by name."""
+    return {name: read_criterion(name, entry, path) for name, entry in entries.items()}
+
+
+def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The further tables of dataset.toml. Raises DataError for one of METAL's that is something else."""
+    for name in ("sample", "generate", "generators", "probes"):
+        if not isinstance(tables.get(name, {}), Mapping):
+            raise DataError(path, f"{name} is {tables[name]!r}", f"It is a table, [{name}]; restore the file")
+    for name, about in tables.get("generators", {}).items():
+        if not isinstance(about, Mapping):
+            raise DataError(
+                path, f"generator {name} is {about!r}", "It is a table: [generators.NAME]; restore the file"
+            )
+    return tables
 
 
 def criterion_record(criterion: Criterion) -> dict[str, Any]:

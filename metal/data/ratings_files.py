@@ -89,12 +89,16 @@ def _read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
-        columns = pq.read_schema(path).names
+        schema = pq.read_schema(path)
     except (pa.ArrowInvalid, UnicodeDecodeError):
         raise DataError(path, "not a Parquet file", "Write it again, or give the ratings as .csv or .jsonl") from None
     except OSError as error:
         raise _damaged(path, error) from None
+    columns = schema.names
     _check_columns(path, columns)
+    for name in columns:
+        if pa.types.is_nested(schema.field(name).type):
+            raise DataError(path, f"{name} is of type {schema.field(name).type}", "score is a number, the rest is text")
     names = [name for name in ("output", "criterion", "rater", "reason") if name in columns]
     try:
         file = pq.ParquetFile(path, read_dictionary=names)

@@ -173,6 +173,9 @@ def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
     missing = sorted(needed - set(table.column_names))
     if missing and table.num_rows:
         raise DataError(path, f"no column {missing[0]!r}", again(command))
+    for column in table.schema:
+        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+            raise DataError(path, f"{column.name} holds bytes", again(command))
     frame: pd.DataFrame = table.to_pandas()
     return frame
 

@@ -33,6 +33,11 @@ QUESTIONS = {
     "bias language": "whether it leans between languages",
     "probe report": "whether it is blind to changes for the worse",
 }
+# In every file, beside its hash, and on its page.
+HASH_NOTE = (
+    "sha256 guards against accidents: a file that was cut off or changed by mistake is refused. It has no key, so it "
+    "does not guard against a forger, who can compute it anew; take a passport only from where you trust it."
+)
 AGAIN = "Issue it again with `metal.passport(RUN)`"
 
 
@@ -80,6 +85,7 @@ def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
         "settings": dict(audit.manifest["settings"]),
         "runs": [dict(run) for run in audit.manifest.get("beside", ())],
         "judges": judges,
+        "about_sha256": HASH_NOTE,
     }
     return {**content, "sha256": digest(content)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metal.runs.passport import HASH_NOTE
 from metal.runs.passport_run import PassportRun
 
 SOURCES = {"Alone, beside people": "the rules of a verdict"}
@@ -15,7 +16,8 @@ def facts(run: PassportRun) -> dict[str, str]:
         "The file": f"passport.json beside this page; SHA-256 {content['sha256']}.",
         "Issued from": f"{content['data']['identity']} (digest {content['data']['digest']}), {content['signature']}.",
         "Not to be concluded": "That a judge may be used in another language, on another criterion, with another "
-        "prompt or for other kinds of text. The SHA-256 shows that a file was changed, not who issued it.",
+        "prompt or for other kinds of text.",
+        "What the hash guards against": HASH_NOTE.replace("sha256", "The SHA-256", 1),
     }
 
 
