@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metal.data import ratings, ratings_files
-from metal.data.escaping import guard
+from metal.data.escaping import guarded
 from metal.data.languages import check_language, find_language, is_language, language_name
 from metal.data.ratings import NOT_ASKED, UNANSWERED, code_matrix, join, names_in, tidy_facts
 from metal.data.ratings_files import read_facts
@@ -297,14 +297,9 @@ def test_wrong_codes_are_answered_with_the_right_one(wrong: str, message: str) -
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\t=1", "\r=1"])
 def test_formulas_are_guarded(text: str) -> None:
-    assert guard(pd.DataFrame({"a": [text]}))["a"][0] == f"'{text}"
+    assert guarded(text).startswith("'")
 
 
 @pytest.mark.parametrize("text", ["-", "-0.5", "+3", "plain", "", "a=b"])
 def test_numbers_and_plain_text_stay(text: str) -> None:
-    assert guard(pd.DataFrame({"a": [text]}))["a"][0] == text
-
-
-def test_numbers_stay_numbers() -> None:
-    table = pd.DataFrame({"a": [-1.5, None], "b": [1, 2]})
-    pd.testing.assert_frame_equal(guard(table), table)
+    assert guarded(text) == text

@@ -4,46 +4,105 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from metal.data.files import whole_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from jinja2 import Environment
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_SIGNS = r"=+\-@\uff1d\uff0b\uff0d\uff20"  # also in the width of Chinese letters
+# Where a spreadsheet may begin a cell: at the start of a text, and inside it where its own separator is another one.
+_STARTS = rf"(?:^(?='*[{_SIGNS}\t\r])|(?<=[\r\n;\t])(?='*[{_SIGNS}]))"
+_UNGUARDED = re.compile(_STARTS)
+_GUARDED = re.compile(_STARTS + "'")
+FORMULAS = re.compile(rf"^[{_SIGNS}\t\r]+|(?<=[\r\n;\t])[{_SIGNS}]+")  # what begins one
+_QUOTED = re.compile(r"[\x00-\x1f\x7f\",]")
+_HALF = re.compile("[\ud800-\udfff]")
+_SPECIAL = re.compile(rf"^['{_SIGNS}]|[\x00-\x1f\x7f\ud800-\udfff\",;]")
 
 
-def guard(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before every text that a spreadsheet would read as a formula.
+def guarded(text: str) -> str:
+    """The text with an apostrophe wherever a spreadsheet could begin a formula, so that it runs none.
 
-    Numbers stay as they are; so does text that is a number or only a dash (an undefined figure).
+    That is before = + - @ at its start or after a line break, a tab or a semicolon, and before a tab or carriage return
+    at its start. Numbers, and a dash alone (an undefined figure), stay as they are.
+
+    >>> guarded("=1+1"), guarded("a\\n-b"), guarded("-1.5")
+    ("'=1+1", "a\\n'-b", '-1.5')
     """
+    if not _UNGUARDED.search(text) or text == "-" or _is_number(text):
+        return text
+    return _UNGUARDED.sub("'", text)
+
+
+def unguarded(text: str) -> str:
+    """The text that `guarded` was given: of each apostrophe that it adds, one is taken away.
+
+    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'quoted'")
+    ('=1+1', "'=1+1", "'quoted'")
+    """
+    return _GUARDED.sub("", text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def csv_text(table: pd.DataFrame, *, header: bool = True, ends: str = "\n", guard: bool = True) -> str:
+    """The table as CSV: the one way METAL writes any. ends: of lines. guard: whether cells are guarded.
+
+    Every text reads back as it was written here, whatever is in it: line breaks, quotes and control characters stand in
+    quotes, with which pandas (`dtype=str, keep_default_na=False`), polars, Python's csv and METAL take them. Programs
+    see a guarded text with its apostrophes; METAL takes them away again from what `metal.export` wrote (`unguarded`).
+    Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD; a missing value is an empty cell.
+    """
+    columns = [_cells(column, guard) for _, column in table.items()]
+    names = [_cell(str(name), guard) for name in table.columns]
+    lone = len(names) == 1  # an empty line is no row
+    rows: Iterable[Sequence[str]] = zip(*columns, strict=True)
+    if header:
+        rows = chain([names], rows)
+    lines = [",".join(row) or '""' * lone for row in rows]
+    return "".join(line + ends for line in lines)
+
+
+def _cells(column: pd.Series, guard: bool) -> list[str]:
+    """The cells of a column, spelled as pandas spells numbers."""
+    import numpy as np
     import pandas as pd
 
-    safe = table.copy(deep=False)
-    for place, (_, column) in enumerate(table.items()):
-        if not pd.api.types.is_numeric_dtype(column):  # numbers and truth values
-            cells = column.astype(object).tolist()
-            if any(map(_risky, cells)):
-                guarded = [f"'{cell}" if _risky(cell) else cell for cell in cells]
-                safe.isetitem(place, pd.array(guarded, dtype=object))
-    return safe
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        spelled = np.array([*_cells(pd.Series(column.cat.categories), guard), ""], dtype=object)
+        cells: list[str] = spelled[column.cat.codes.to_numpy()].tolist()
+        return cells
+    numbers = isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub"
+    values = column.to_numpy().astype(str) if numbers else column.astype(object)
+    texts = [""] * len(column)
+    for row, (value, missing) in enumerate(zip(values.tolist(), column.isna().tolist(), strict=True)):
+        if not missing:
+            texts[row] = value if numbers else _cell(str(value), guard)
+    return texts
 
 
-def csv_text(table: pd.DataFrame) -> str:
-    """The table as CSV with guarded cells: the one way METAL writes a table of figures."""
-    return str(guard(table).to_csv(index=False, lineterminator="\n"))
-
-
-def _risky(value: object) -> bool:
-    if not isinstance(value, str) or not value.startswith(FORMULA_STARTS) or value == "-":
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
+def _cell(text: str, guard: bool) -> str:
+    blank_ends = text[:1].isspace() or text[-1:].isspace()  # a line of blanks is no row
+    if not (blank_ends or _SPECIAL.search(text)):
+        return text
+    if _HALF.search(text):
+        text = whole_text(text)
+    if guard:
+        text = guarded(text)
+    return '"' + text.replace('"', '""') + '"' if blank_ends or _QUOTED.search(text) else text
 
 
 def environment(package: str, finalize: Callable[[Any], Any]) -> Environment:

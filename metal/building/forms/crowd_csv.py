@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from metal.building.forms import guidelines, mturk, sheet
 from metal.building.tasks import Answer, Assignment
-from metal.data.escaping import guard
+from metal.data.escaping import csv_text
 from metal.data.records import Criterion
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
@@ -33,7 +33,7 @@ tasks-LANGUAGE.csv  one row per task: the texts; in question_CRITERION what is a
 guidelines.html     what the people who rate should read first
 
 1. Show the tasks with a survey tool of yours. The columns are data for its pages. Texts are plain text: a page has to
-   put them in as text, never as HTML. A text that begins like a formula (= + - @) has an apostrophe before it.
+   put them in as text, never as HTML. A text or line that begins like a formula (= + - @) has an apostrophe before it.
    `direction` is the direction the texts are written in. Do not save the files again from a spreadsheet.
 2. Let the tool write a CSV with a row for each answer: `task` as it stands here, a column with the person's id (one of
    {raters}), a column for each criterion, named as it is, that holds
@@ -75,7 +75,7 @@ def _tasks(assignments: Sequence[Assignment]) -> bytes:
     asked = {QUESTION + name: _question(name, rubric) for name, rubric in assignments[0].rubrics.items()}
     written = (row | asked for row in sheet.crowd_rows(assignments))
     rows = [{name: sheet.printable(text) for name, text in row.items()} for row in written]
-    return str(guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, lineterminator="\n")).encode()
+    return csv_text(pd.DataFrame(rows, dtype=object)).encode()
 
 
 def _question(name: str, rubric: Rubric) -> str:

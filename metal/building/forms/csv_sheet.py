@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from metal.building.forms import crowd_csv, guidelines, mturk
 from metal.building.forms.sheet import about, answers_from, csv_rows, header, is_csv
 from metal.building.tasks import Answer, Assignment
-from metal.data.escaping import guard
+from metal.data.escaping import csv_text
 from metal.data.records import Criterion
 
 
@@ -28,7 +28,7 @@ def _content(assignment: Assignment) -> bytes:
         header(assignment.rubrics, assignment.template),
         *([*about(assignment, task), *blanks] for task in assignment.tasks),
     ]
-    text = guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, header=False, lineterminator="\r\n")
+    text = csv_text(pd.DataFrame(rows, dtype=object), header=False, ends="\r\n")
     return text.encode("utf-8-sig")
 
 

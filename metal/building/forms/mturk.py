@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +11,7 @@ from markupsafe import Markup, escape
 
 from metal.building.forms import guidelines, sheet
 from metal.building.tasks import Answer, Assignment
-from metal.data.escaping import FORMULA_STARTS, environment
+from metal.data.escaping import FORMULAS, csv_text, environment
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.errors import DataError
@@ -28,13 +26,12 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     A HIT is a task; workers take the place of the people named in the assignments.
     """
     groups = sheet.by_language(assignments)
+    import pandas as pd
+
     batches = [_batch(language, group) for language, group in groups.items()]
     for batch in batches:
-        table = io.StringIO(newline="")
-        writer = csv.DictWriter(table, list(batch["rows"][0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(batch["rows"])
-        yield f"tasks-{batch['language']}.csv", table.getvalue().encode()
+        table = csv_text(pd.DataFrame(batch["rows"], dtype=object), guard=False)  # a cell has no formula
+        yield f"tasks-{batch['language']}.csv", table.encode()
         yield f"layout-{batch['language']}.html", batch["layout"].encode()
     if batches:
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
@@ -77,7 +74,7 @@ def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
 def _cell(text: str) -> str:
     """A text as HTML on one line, as Mechanical Turk inserts it into the page."""
     line = str(_markup(text)).replace("\n", "<br>")
-    return f"&#{ord(line[0])};{line[1:]}" if line.startswith(FORMULA_STARTS) else line
+    return FORMULAS.sub(lambda signs: "".join(f"&#{ord(sign)};" for sign in signs[0]), line)
 
 
 def _markup(value: Any) -> Any:

@@ -16,7 +16,9 @@ from typing import Any
 
 import pandas as pd
 
+from metal.data.escaping import unguarded
 from metal.data.files import parse_json, read_text
+from metal.data.holdings import EXPORTED, first_row
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.harnesses import harness_of
@@ -108,14 +110,15 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     decoded = content.decode("utf-16" if wide else "utf-8-sig")
     if not decoded.strip():
         raise DataError(path, "the file is empty", "The first row names the columns")
-    above, separator = _above_header(decoded[:SNIFFED])
+    exported = {*first_row(decoded)} >= EXPORTED
+    above, separator = (0, ",") if exported else _above_header(decoded[:SNIFFED])
     old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded
     if above or wide or old_mac or decoded[0] in "\r\n":
         decoded = decoded.replace("\r", "\n") if old_mac else decoded
         decoded = "".join(decoded.splitlines(keepends=True)[above:]).lstrip("\r\n")
         content = decoded.encode()  # the header is the first row
     top = list(islice(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator)), LOOKED_AT))
-    both = joined(top[0], top[1], top[2:]) if len(top) > 2 else None
+    both = joined(top[0], top[1], top[2:]) if len(top) > 2 and not exported else None
     names = _column_names(both or top[0], path)
     notes = [f"cells are separated by {SEPARATORS[separator]}"]
     notes = [] if separator == ("\t" if ".tsv" in path.name.lower() else ",") else notes
@@ -142,6 +145,8 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
         except pa.ArrowInvalid:
             raise _uneven(path, decoded, separator, len(names), error, above) from None
     frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
+    if exported:  # the apostrophes before formulas are ours
+        frame = frame.apply(lambda column: column.cat.rename_categories(unguarded))
     frame.attrs |= {"above": above + bool(both), "notes": notes}
     return _without_empty_columns(frame)
 
