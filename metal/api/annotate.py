@@ -128,7 +128,8 @@ def annotate_export(
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
-    from metal.data.files import check_new, new_folder
+    from metal.data.holdings import SHEETS, digest
+    from metal.data.replacing import check_new, new_folder
     from metal.genie.gold_questions import SIDES, side_of
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
     from metal.running.prompting import prompt_folders as folders_of_prompts
@@ -168,7 +169,7 @@ def annotate_export(
         )
         outputs = with_references(loaded, dataset, to_rate, shown, note)
         folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
-        check_new(folder, force=force, marks=("run.toml",))
+        check_new(folder, SHEETS, force=force)
         key = task_key(dataset)
         questions: tuple[Output, ...] = ()
         if test_questions:
@@ -206,12 +207,14 @@ def annotate_export(
         settings |= {"sample": sample} if sample else {}
         settings |= {"drawn": True} if drawn else {}
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
-        about = tomli_w.dumps(manifest("annotate", loaded, [dataset], settings).to_dict())
+        sheets = dict(forms.write(to, assignments))
+        settings |= {"files": {name: digest(content) for name, content in sheets.items()}}
+        about = tomli_w.dumps(manifest(SHEETS, loaded, [dataset], settings).to_dict())
         if added:
             more = [loaded.criteria[name] for name in added]
             update_dataset(with_parts(before, criteria=[*before.criteria.values(), *more]), dataset)
-        with new_folder(folder, force=force, marks=("run.toml",)) as partial:
-            for name, content in forms.write(to, assignments):
+        with new_folder(folder, SHEETS, force=force) as partial:
+            for name, content in sheets.items():
                 (partial / name).write_bytes(content)
             (partial / "run.toml").write_text(about, encoding="utf-8")
             if questions:

@@ -200,12 +200,12 @@ def bias_plan(
         if out is None:
             raise UsageError("give `out`, the dataset folder that is written with the translations")
         dataset, missing = with_translations(inputs.dataset, _translated(Path(translations)), codes, pivot)
-        save_dataset(dataset, out, force=force)
+        save_dataset(dataset, out, force=force, maker="bias plan")
         more = len(dataset.outputs) - len(inputs.dataset.outputs)
         written = f"{more:,} outputs added{f', {missing:,} left out without a translation' if missing else ''}"
     elif out is not None:
         texts = texts_to_translate(dataset, [code for code in codes if code != pivot], pivot)
-        save_dataset(texts, out, force=force)
+        save_dataset(texts, out, force=force, maker="bias plan")
         written = f"{len(texts.sources):,} texts to be translated"
     where = Path(out) if translations is not None and out is not None else Path(data)
     rows, notes = [], []

@@ -24,7 +24,9 @@ from metal.api.options import (
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.data.escaping import csv_text
-from metal.data.files import check_new, check_new_file, new_folder, read_json, write_new
+from metal.data.files import read_json, write_new
+from metal.data.holdings import CROWD, REFERENCES
+from metal.data.replacing import check_new, check_new_file, heads, kept_file, new_folder
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 Reference = Annotated[str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")]
 Criteria = Annotated[Names, Option("Criteria, `overall` among them; default all.", "-c")]
 Figures = Annotated[StrPath | None, Option("Write one picture per cell, as SVG.", metavar="DIR")]
-CROWD_MARKS = ("crowd_raters.csv",)  # files by which a folder of earlier results is known
-REFERENCE_MARKS = ("references.csv",)
 
 
 @documented
@@ -86,7 +86,7 @@ def billboard_crowd(
     from metal.show.files import write_svg
 
     if out:
-        check_new(Path(out), force=force, marks=CROWD_MARKS)
+        check_new(Path(out), CROWD, force=force)
     choices = CrowdSettings(area, examples, equal_panels)
     settings = BoardSettings(
         reference,
@@ -103,9 +103,9 @@ def billboard_crowd(
     if figures:
         result = replace(result, pictures=write_svg(crowd_charts(result, area), Path(figures)))
     if out:
-        with new_folder(Path(out), force=force, marks=CROWD_MARKS) as partial:
+        with new_folder(Path(out), CROWD, force=force) as partial:
             for name, table in result.tables.items():
-                (partial / f"{name}.csv").write_text(csv_text(table), encoding="utf-8")
+                (partial / f"{name}.csv").write_bytes(csv_text(table).encode())
     return result
 
 
@@ -153,9 +153,9 @@ def billboard_references(
     from metal.show.files import write_svg
 
     if out and _is_csv(out):
-        check_new_file(Path(out), force=force)
+        check_new_file(Path(out), lambda path: "references" in heads(path), force=force)
     elif out:
-        check_new(Path(out), force=force, marks=REFERENCE_MARKS)
+        check_new(Path(out), REFERENCES, force=force)
     settings = BoardSettings(reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy)
     choices = ReferenceSettings(most, draws, names(beside))
     dataset, warnings = load(data, (), reading).without_noisy(exclude_noisy)
@@ -180,10 +180,11 @@ def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
     text = csv_text(curve.table)
     if _is_csv(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_new(out, text)
+        with kept_file(out):
+            write_new(out, text)
         return
-    with new_folder(out, force=force, marks=REFERENCE_MARKS) as folder:
-        (folder / "references.csv").write_text(text, encoding="utf-8")
+    with new_folder(out, REFERENCES, force=force) as folder:
+        (folder / "references.csv").write_bytes(text.encode())
         write_svg(reference_charts(curve), folder)
 
 
@@ -211,7 +212,9 @@ def billboard_apply(
         Option("Dataset or run folder that has the ensemble. [default: all in datasets/ and runs/]"),
     ] = None,
     out: Annotated[StrPath | None, Option("CSV file to write.", metavar="FILE")] = None,
-    force: Annotated[bool, Option("Replace the file given with `out`.")] = False,
+    force: Annotated[
+        bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.")
+    ] = False,
 ) -> EnsembleScores:
     """Score `outputs` with the ensemble that has this `signature`, on a board's current version or an older one.
 
@@ -226,14 +229,15 @@ def billboard_apply(
     from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members
 
     if out:
-        check_new_file(Path(out), force=force)
+        check_new_file(Path(out), lambda path: heads(path) == ["output", "score", "reason"], force=force)
     given, place = Path(outputs), Path(board) if board else None
     record = find_ensemble(signature, _ensembles(place))
     wanted = members(record)
     scores = _folder_scores(given, wanted) if given.is_dir() else _table_scores(given, wanted, place)
     table = apply_ensemble(record, scores)
     if out:
-        write_new(Path(out), csv_text(table))
+        with kept_file(Path(out)):
+            write_new(Path(out), csv_text(table))
     return EnsembleScores(str(record["ensemble"]), table)
 
 

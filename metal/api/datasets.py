@@ -11,9 +11,11 @@ from metal.api.analyses import Aggregate
 from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
-from metal.data.escaping import guard
-from metal.data.files import check_new, check_new_file, new_file, new_folder
+from metal.data.escaping import csv_text
+from metal.data.files import new_file
+from metal.data.holdings import EXPORT, is_export
 from metal.data.progress import Progress, followed, no_progress
+from metal.data.replacing import check_new, check_new_file, kept_file, new_folder
 from metal.errors import MissingExtra
 from metal.show.svg import standalone
 
@@ -118,7 +120,7 @@ class Description:
         from metal.show.dataset.contents import quality_charts
 
         manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")
-        with new_folder(Path(folder), force=force) as partial:
+        with new_folder(Path(folder), "describe", force=force) as partial:
             (partial / "run.toml").write_text(tomli_w.dumps(manifest.to_dict()), encoding="utf-8")
             write_tables(partial / "tables", self.tables)
             (partial / "charts").mkdir()
@@ -261,9 +263,6 @@ def compare(
     return Comparison(table, (*warnings, *made), dataset.criteria)
 
 
-HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds
-
-
 @documented
 def export(
     data: Data,
@@ -272,14 +271,17 @@ def export(
     out: Annotated[StrPath, Option("File (hf: folder) to write.")],
     exclude_noisy: ExcludeNoisy = "",
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
-    force: Annotated[bool, Option("Replace what is at `out`.")] = False,
+    force: Annotated[
+        bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.")
+    ] = False,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
-    In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an
-    apostrophe before it; the other formats hold every text as it is. `ratings` are run folders.
+    In CSV, an apostrophe stands wherever a spreadsheet could begin a formula (before = + - @ at the start of a text
+    or after a line break, tab or semicolon in it). `metal.read` takes it away again; the other formats hold every text
+    as it is. `ratings` are run folders.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the blocks of rows written and all of them.
@@ -288,14 +290,18 @@ def export(
     """
     out = Path(out)
     if to == "hf":
-        check_new(out, force=force, marks=HUGGING_FACE)
+        check_new(out, EXPORT, force=force)
     else:
-        check_new_file(out, force=force)
+        check_new_file(out, is_export, force=force)
     dataset, warnings = load(data, ratings, reading).without_noisy(exclude_noisy)
     table = _labelled(dataset, texts)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with new_folder(out, force=force, marks=HUGGING_FACE) if to == "hf" else new_file(out) as partial:
-        _write(table, to, partial, progress or no_progress)
+    if to == "hf":
+        with new_folder(out, EXPORT, force=force) as partial:
+            _write(table, to, partial, progress or no_progress)
+    else:
+        with kept_file(out), new_file(out) as partial:
+            _write(table, to, partial, progress or no_progress)
     table.attrs["warnings"] = list(warnings)
     return table
 
@@ -326,7 +332,7 @@ def _write(table: pd.DataFrame, to: str, path: Path, progress: Progress) -> None
             for start in followed(starts, progress, len(starts)):
                 rows = table.iloc[start : start + BLOCK]
                 if to == "csv":
-                    guard(rows).to_csv(file, index=False, header=not start, lineterminator="\n")
+                    file.write(csv_text(rows, header=not start))
                 else:
                     rows.to_json(file, orient="records", lines=True, force_ascii=False)
     elif to == "parquet":

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.diff import Alpha, Power, judged
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
-from metal.data.files import check_new_file, read_toml, write_new
+from metal.data.files import read_toml, write_new
+from metal.data.holdings import note_gate
 from metal.data.languages import language_name
 from metal.data.missing import no_such
+from metal.data.replacing import check_new_file, kept_file
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
 from metal.gating.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
@@ -210,7 +212,7 @@ def gate_init(
     least: Annotated[int, Option("Anchors a language at least.", least=1, rare=True)] = LEAST,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    force: Annotated[bool, Option("Replace the file.", rare=True)] = False,
+    force: Annotated[bool, Option("Replace another gate; it is kept as NAME.replaced.", rare=True)] = False,
 ) -> list[str]:
     """Declare a gate: write the file that `metal gate` reads, with the hashes of the anchors and of the baseline.
 
@@ -224,7 +226,7 @@ def gate_init(
     import tomli_w
 
     path = Path(out)
-    check_new_file(path, force=force)
+    check_new_file(path, _is_gate, force=force)
     declared = Declared(
         Path(baseline),
         Path(anchors),
@@ -243,8 +245,18 @@ def gate_init(
     about |= Declared.hashes(before) | {"repeats": declared.repeats, "least": declared.least}
     chosen = {name: list(getattr(declared, name)) for name in ("criteria", "languages", "expected")}
     about |= {name: values for name, values in chosen.items() if values}
-    write_new(path, tomli_w.dumps(about | {"margins": vars(declared.margins)}))
+    with kept_file(path):
+        write_new(path, tomli_w.dumps(about | {"margins": vars(declared.margins)}))
+    for folder in (declared.anchors, declared.baseline):
+        note_gate(folder, path)
     return lines
+
+
+def _is_gate(path: Path) -> bool:
+    try:
+        return {"anchors", "baseline", "margins"} <= set(read_toml(path))
+    except DataError:
+        return False
 
 
 def _too_few(before: Side, declared: Declared) -> Any:

@@ -238,4 +238,4 @@ Concurrency = Annotated[
 ]
 Reask = Annotated[int, Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True)]
 Resume = Annotated[StrPath | None, Option("Go on with a run that was stopped.", metavar="RUN")]
-Force = Annotated[bool, Option("Replace the folder given with `out`.", rare=True)]
+Force = Annotated[bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.", rare=True)]

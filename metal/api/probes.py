@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
     from metal.running.asking import Callbacks
 
+PLAN = "probe plan"  # the verb that writes a dataset
 Probes = Annotated[
     Names,
     Option("Changes, by name or kind: certain, graded, invariant, bait. [default: all but graded]", metavar="NAME"),
@@ -87,6 +88,7 @@ def probe_plan(
     from metal.api.probe_result import ProbePlan
     from metal.building.probe_plan import plan_probes
     from metal.building.probes import load_probes
+    from metal.data.dataset import save_dataset
 
     inputs = load(data, (), reading)
     planned = plan_probes(
@@ -101,7 +103,7 @@ def probe_plan(
     )
     folder = Path(out) if out else Path("datasets") / f"{inputs.name}-probes"
     dataset = replace(planned.dataset, folder=folder)
-    dataset.save(folder, force=force)
+    save_dataset(dataset, folder, force=force, maker=PLAN)
     return ProbePlan(dataset, folder, planned.made, planned.warnings)
 
 
@@ -143,7 +145,7 @@ def probe_run(
     import tempfile
 
     from metal.api.judging import judge as ask
-    from metal.data.dataset import load_dataset
+    from metal.data.dataset import load_dataset, save_dataset
 
     inputs = load(data, (), reading)
     place = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
@@ -156,7 +158,7 @@ def probe_run(
         if load_dataset(place).outputs != plan.dataset.outputs:
             raise UsageError(f"{place} holds other probes than these; give another `folder`, or take it away")
     elif not dry_run:
-        plan.dataset.save(place)
+        save_dataset(plan.dataset, place, maker=PLAN)
     if callbacks:
         for warning in plan.warnings:
             callbacks.say(f"warning: {warning}")

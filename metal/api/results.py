@@ -36,8 +36,8 @@ class Result(Run):
     def save(self, folder: str | Path, *, force: bool = False, progress: Progress = no_progress) -> Path:
         """Write the run folder, the same that the command line writes: tables/, report.html, run.toml, ...
 
-        force: replace a run folder that is there. progress: called with parts done and in all. Raises UsageError where
-        something else is.
+        force: replace a run of the same verb; it is kept as NAME.replaced. progress: called with parts done and in all.
+        Raises UsageError where something else is.
         """
         from metal.show.pages import page
 

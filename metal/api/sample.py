@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Force, Names, Option, Pairs, Seed, StrPath, documented, names
-from metal.data.files import check_new
 from metal.data.text import listed
 from metal.errors import UnknownName, UsageError
 from metal.show.svg import standalone
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
 
 PICTURE = "passage_lengths.svg"
+SAMPLE = "sample"  # the verb
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,11 +106,12 @@ def sample(
     from metal.data.formats import METAL_CRITERIA, metal_criterion
     from metal.data.formats.passages import find_passages
     from metal.data.ratings import facts_from
+    from metal.data.replacing import check_new
     from metal.data.tokens import load_encoding
     from metal.show.charts.bars import length_histograms
 
     folder = Path(out)
-    check_new(folder, force=force)
+    check_new(folder, SAMPLE, force=force)
     for criterion in names(criteria):
         if criterion not in METAL_CRITERIA:
             raise UnknownName("criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand")
@@ -152,5 +153,6 @@ def sample(
         extra={"sample": dict(passages.about) | settings | {"histograms": histograms}},
     )
     chart = length_histograms(histograms, {code: len(sources) for code, (_, sources) in drawn.items()})
-    save_dataset(dataset, folder, force=force, files={PICTURE: standalone(chart.svg, chart.alt).encode()})
+    picture = {PICTURE: standalone(chart.svg, chart.alt).encode()}
+    save_dataset(dataset, folder, force=force, files=picture, maker=SAMPLE)
     return Sampled(dataset, folder, {code: histogram for code, (histogram, _) in drawn.items()})

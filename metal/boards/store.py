@@ -27,7 +27,6 @@ from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.dataset_lines import numbered_records, rater_record, read_output, read_raters, text_record
 from metal.data.files import (
-    new_folder,
     of_one_state,
     one_writer,
     parse_json,
@@ -38,6 +37,7 @@ from metal.data.files import (
 )
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
+from metal.data.replacing import new_folder
 from metal.errors import DataError
 
 BOARD = "board"

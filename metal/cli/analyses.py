@@ -16,7 +16,7 @@ from metal.cli.printing import print_json, show_parts, warn_at_once
 from metal.cli.reading import ASK, read_and_say
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, WithDefault, verb
 from metal.cli.verb import out as out_option
-from metal.data.files import check_new
+from metal.data.replacing import check_new, remedy
 from metal.data.text import without_isolates
 from metal.errors import UsageError
 from metal.show.terminal import console
@@ -124,20 +124,23 @@ def analysis(
         **options: Any,
     ) -> None:
         from metal.runs.parts import command_of, made_from
+        from metal.show.pages import page
 
         check_one_way(as_json, as_markdown)
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, ending)
-        again = command_of(out) == function.__name__.replace("_", " ")
-        check_new(out, force=force or again)
+        maker = function.__name__.replace("_", " ")
+        again = command_of(out) == maker
+        if out.resolve() != data.resolve():  # else the dataset was forgotten, which reading says
+            check_new(out, maker, force=force, again=again)
         given, options = read_and_say(data, options, verbose)
         if again and not (force or made_from(out, given)):
-            raise UsageError(f"{out} is a run of other data; give another `out`, or `force=True` to replace it")
+            raise UsageError(f"{out} is a run of other data; {remedy(out, maker)}")
         with console.progress(doing, unit) as advance:
             run = function(given, *ratings, progress=advance, **options)
         with console.progress("drawing") as advance:
-            run.save(out, force=force or again, progress=advance)
+            run.write(out, page, force=force, again=again, progress=advance)
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
             why = "cannot be written, or changed meanwhile" if isinstance(given, Path) else "has no history"
             console.say(f"{data} {why}: this version and its ensembles are in {out} only")
@@ -150,7 +153,7 @@ def analysis(
 def demo(out: Path | None, force: bool) -> None:
     from metal.runs.parts import made_from
     from metal.show.audit.brief import brief
-    from metal.show.pages import headline
+    from metal.show.pages import headline, page
     from metal.show.view import Paragraph
 
     out = out or Path("metal-demo")
@@ -160,7 +163,7 @@ def demo(out: Path | None, force: bool) -> None:
         folder = out / dataset
         again = (folder / "run.toml").is_file() and made_from(folder, Path(run.data["path"]))
         with console.progress("drawing") as advance:
-            run.save(folder, force=force or again, progress=advance)
+            run.write(folder, page, force=force, again=again, progress=advance)
         console.show(Paragraph(headline(run), strong=True))
         console.show(replace(next(brief(run)), title=run.data["title"]))
         console.say(f"Report: {folder / 'report.html'}", wrap=False)

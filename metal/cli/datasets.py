@@ -17,8 +17,9 @@ from metal.cli.printing import print_json, show_parts, warn_at_once
 from metal.cli.reading import read_and_say
 from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
-from metal.data.files import check_new
+from metal.data.holdings import IMPORT
 from metal.data.languages import language_name, language_order
+from metal.data.replacing import check_new
 from metal.errors import UsageError
 from metal.show.commands import next_command
 from metal.show.terminal import console
@@ -165,7 +166,7 @@ def _folder_for(out: Path | None, into: Path | None, path: Path, name: str, *, f
     if out and into:
         raise UsageError("give --out for a new dataset or --into for an existing one")
     if out:
-        check_new(out, force=force)
+        check_new(out, IMPORT, force=force)
     if out or into:
         return out or into or path
     if force:
@@ -253,7 +254,7 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     from metal.show.dataset.contents import description
 
     out = run_folder(out, data, "-description")
-    check_new(out, force=force)
+    check_new(out, "describe", force=force)
     given, options = read_and_say(data, options)
     with console.progress("counting"):
         result = metal.describe(given, **options)

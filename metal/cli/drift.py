@@ -15,7 +15,8 @@ from metal.cli.analyses import check_one_way, show_run
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
-from metal.data.files import check_new, write_new
+from metal.data.files import write_new
+from metal.data.replacing import check_new, check_new_file
 from metal.show.terminal import console
 from metal.show.view import Paragraph
 
@@ -39,21 +40,29 @@ def _compare(
     code.
     """
     from metal.runs.parts import command_of
+    from metal.show.pages import page
 
     check_one_way(as_json, as_markdown)
     ending = function.__name__
     folder = out or Path("runs") / f"{run.resolve().name.split('.')[0]}-{ending}"
-    check_new(folder, force=force or command_of(folder) == ending)
+    again = command_of(folder) == ending
+    check_new(folder, ending, force=force, again=again)
+    if junit:
+        check_new_file(junit, _is_junit, force=True)
     with console.progress("comparing"):
         made = function(run=run, **options)
     with console.progress("drawing") as advance:
-        made.save(folder, force=True, progress=advance)
+        made.write(folder, page, force=force, again=again, progress=advance)
     if junit:
         write_new(junit, made.junit())
     gated = function is metal.gate
     show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict} if gated else None)
     if gated:
         sys.exit(made.exit_code)
+
+
+def _is_junit(path: Path) -> bool:
+    return b"<testsuite" in path.read_bytes()[:500]
 
 
 diff = verb(

@@ -12,7 +12,7 @@ from metal.cli.analyses import check_one_way
 from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, verb
 from metal.cli.verb import out as out_option
-from metal.data.files import check_new
+from metal.data.replacing import check_new, remedy
 from metal.errors import UsageError
 from metal.show.terminal import console
 
@@ -43,18 +43,18 @@ def passport(
     from metal.runs.parts import command_of, made_from
     from metal.runs.passport import FILE
     from metal.show.markdown import markdown
-    from metal.show.pages import screen
+    from metal.show.pages import page, screen
 
     check_one_way(as_json, as_markdown)
     out = out or Path("runs") / f"{run.resolve().name}-passport"
     again = command_of(out) == "passport"
-    check_new(out, force=force or again)
+    check_new(out, "passport", force=force, again=again)
     with console.progress("reading"):
         made = metal.passport(run, *runs, **options)
     if again and not (force or made_from(out, Path(made.data["path"]))):
-        raise UsageError(f"{out} is a passport from other data; give another `out`, or `force=True` to replace it")
+        raise UsageError(f"{out} is a passport from other data; {remedy(out, 'passport')}")
     with console.progress("drawing") as advance:
-        made.save(out, force=force or again, progress=advance)
+        made.write(out, page, force=force, again=again, progress=advance)
     if as_json:
         print_json(made.content)
         return

@@ -16,6 +16,7 @@ from metal.cli.flags import in_flags
 from metal.cli.parameters import PATH as PATH
 from metal.cli.parameters import Flag as Flag
 from metal.cli.parameters import option
+from metal.data.replacing import TELL
 from metal.show.terminal import console
 
 DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
@@ -39,7 +40,12 @@ def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
         ctx.exit()
 
 
-FORCE = Flag(["--force"], rare=True, is_flag=True, help="Replace the folder given with --out.")
+FORCE = Flag(
+    ["--force"],
+    rare=True,
+    is_flag=True,
+    help="Replace what this verb wrote to --out before; it is kept as NAME.replaced.",
+)
 VERBOSE = click.Option(["-v", "--verbose"], is_flag=True, help="Print all tables, reasons and warnings.")
 AS_MARKDOWN = Flag(
     ["--markdown", "as_markdown"], rare=True, is_flag=True, help="Print Markdown, as for a pull request."
@@ -66,6 +72,7 @@ class Verb(click.Command):
         root = ctx.find_root().command
         if isinstance(root, click.Group):
             console.wording = lambda text: in_flags(text, self, root)
+        TELL.set(console.aside)
         return super().invoke(ctx)
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:

@@ -13,7 +13,7 @@ import hashlib
 import html
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,20 +24,23 @@ import pandas as pd
 
 from metal.data import ratings, ratings_files
 from metal.data.dataset_lines import (
+    checked_tables,
     criterion_record,
     numbered_records,
     rater_record,
-    read_criterion,
+    read_criteria,
     read_output,
     read_raters,
     read_source,
     text_record,
 )
-from metal.data.files import copy_others, new_folder, of_one_state, one_writer, read_toml, recover, write_jsonl
+from metal.data.files import copy_others, of_one_state, one_writer, read_toml, recover, write_jsonl
+from metal.data.holdings import IMPORT, NO_FILES, Files, made_by
 from metal.data.languages import check_language
 from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
+from metal.data.replacing import new_folder, rewritten
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.text import plural
 from metal.errors import DataError, UsageError
@@ -242,9 +245,9 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
     if not isinstance(described.get("criteria"), dict) or not described["criteria"]:
         raise DataError(path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion")
     card = Card(**{key: str(described[key]) for key in on_card if key in described})
-    criteria = [read_criterion(name, entry, path) for name, entry in described["criteria"].items()]
-    extra = {key: value for key, value in described.items() if key not in on_card | {"criteria", "counts", "languages"}}
-    return card, criteria, extra
+    others = described.keys() - on_card - {"criteria", "counts", "languages"}
+    extra = {key: value for key, value in described.items() if key in others}
+    return card, [*read_criteria(described["criteria"], path).values()], checked_tables(extra, path)
 
 
 # ---------------------------------------------------------------- more ratings
@@ -266,11 +269,9 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         if raters.setdefault(rater.rater, rater).lasting != rater.lasting:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
-    criteria = dict(dataset.criteria)
-    if lacking := set(more["criterion"].cat.categories) - criteria.keys():
-        own = read_run_toml(path)["criteria"].items()
-        criteria |= {name: read_criterion(name, entry, path / RUN_TOML) for name, entry in own if name in lacking}
-        criteria |= {METRIC_SCORE.name: METRIC_SCORE} if METRIC_SCORE.name in lacking else {}
+    own = read_criteria(read_run_toml(path)["criteria"], path / RUN_TOML) | {METRIC_SCORE.name: METRIC_SCORE}
+    lacking = set(more["criterion"].cat.categories) - dataset.criteria.keys()
+    criteria = dict(dataset.criteria) | {name: criterion for name, criterion in own.items() if name in lacking}
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
     ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=where)
@@ -309,21 +310,19 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def save_dataset(
-    dataset: Dataset, folder: str | Path, *, force: bool = False, files: Mapping[str, bytes] | None = None
+    dataset: Dataset, folder: str | Path, *, force: bool = False, files: Files = NO_FILES, maker: str = IMPORT
 ) -> None:
-    """Write a dataset folder as a whole, or not at all; an existing one is replaced only with force.
+    """Write a dataset folder as a whole, or not at all; with force in the place of one that the same verb wrote.
 
-    files: {path in the folder: content} of further files. Raises UsageError when the folder exists.
+    files: {path in the folder: content} of further files. maker: the verb. Raises UsageError when the folder exists.
     """
     target = Path(folder)
-    with ExitStack() as held:
-        if (target / "dataset.toml").is_file():
-            held.enter_context(one_writer(target))
-        partial = held.enter_context(new_folder(target, force=force))
-        _write(dataset, partial, files or {})
+    lock = one_writer(target) if (target / "dataset.toml").is_file() else nullcontext()
+    with lock, new_folder(target, maker, force=force) as partial:
+        _write(replace(dataset, extra=made_by(maker, dataset.extra)), partial, files)
 
 
-def update_dataset(dataset: Dataset, folder: str | Path, files: Mapping[str, bytes] | None = None) -> None:
+def update_dataset(dataset: Dataset, folder: str | Path, files: Files = NO_FILES) -> None:
     """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/, tasks) stay.
 
     files: {path in the folder: content} of further files. The folder may be `.` or a link to one; a link stays.
@@ -333,9 +332,9 @@ def update_dataset(dataset: Dataset, folder: str | Path, files: Mapping[str, byt
     with one_writer(target):
         recover(target)
         _check_no_rating_lost(dataset, target, folder)
-        with new_folder(target, force=True) as partial:
+        with rewritten(target) as partial:
             copy_others(target, partial, _FILES)
-            _write(dataset, partial, files or {})
+            _write(dataset, partial, files)
 
 
 def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: str | Path) -> None:
@@ -350,7 +349,7 @@ _FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}
 _FILES |= {f"ratings{ending}" for ending in ratings_files.FORMATS}
 
 
-def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
+def _write(dataset: Dataset, folder: Path, files: Files) -> None:
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
     for name, record in (("sources", text_record), ("outputs", text_record), ("raters", rater_record)):
         lines = map(record, followed(vars(dataset)[name].values(), name))

@@ -147,18 +147,74 @@ def recover(folder: Path) -> None:
     """
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.*"):
         _, process, ending = left.name.rsplit(".", 2)
-        if ending not in ("part", "old") or not process.isdigit():
+        aside = ending.startswith(ASIDE)
+        if not (ending in ("part", "old") or aside) or not process.isdigit():
             continue
         if _alive(int(process)):
-            for _ in range(100 if ending == "old" else 0):
+            for _ in range(100 if ending == "old" or aside else 0):
                 if folder.exists():
                     break
                 time.sleep(0.01)
-        elif ending == "old" and not folder.exists():
+        elif (ending == "old" or is_aside(left)) and not folder.exists():
             with suppress(OSError):  # another reader was first
                 os.replace(left, folder)
+        elif is_aside(left):
+            put_aside(left, folder)
         else:
             shutil.rmtree(left, ignore_errors=True)
+
+
+ASIDE = "aside"
+REPLACED = ".replaced"  # what is replaced is kept under this ending, one copy
+
+
+def aside_name(folder: Path, content: Path) -> Path:
+    """The name of what was `folder` while that is replaced; only `content` with this name is that (see is_aside)."""
+    return folder.with_name(f".{folder.name}.{os.getpid()}.{ASIDE}{content.stat().st_ino}")
+
+
+def is_aside(left: Path) -> bool:
+    """Whether this is what `aside_name` was made for, rather than what takes its place."""
+    inode = left.name.rpartition(f".{ASIDE}")[2]
+    try:
+        return inode.isdigit() and left.stat().st_ino == int(inode)
+    except OSError:
+        return False
+
+
+def put_aside(old: Path, folder: Path) -> Path:
+    """Give what was `folder` the name it is kept under, in place of an older copy, which goes after that."""
+    kept = folder.with_name(folder.name + REPLACED)
+    if not kept.exists():
+        try:
+            os.rename(old, kept)
+            return kept
+        except OSError:  # another process was first
+            if not kept.exists():
+                raise
+    exchange(kept, old)
+    shutil.rmtree(old, ignore_errors=True)
+    return kept
+
+
+def exchange(folder: Path, other: Path) -> None:
+    """Two folders change places: in one step, or where the system cannot with an instant without `folder`."""
+    if in_one_step(folder, other):
+        return
+    between = other.with_suffix(".old")
+    os.replace(folder, between)
+    os.replace(other, folder)
+    os.replace(between, other)
+
+
+def in_one_step(folder: Path, other: Path) -> bool:
+    """Let two folders change places so that both names are there at any time; False where the system cannot."""
+    import ctypes
+
+    with suppress(AttributeError, OSError, TypeError):  # it is Linux's
+        here, exchange = -100, 2
+        return not ctypes.CDLL(None).renameat2(here, os.fsencode(folder), here, os.fsencode(other), exchange)
+    return False
 
 
 def _alive(process: int) -> bool:
@@ -171,71 +227,8 @@ def _alive(process: int) -> bool:
     return True
 
 
-OURS = ("dataset.toml", "run.toml")  # a folder with one of these is METAL's
-
-
-def check_new(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> None:
-    """Raises UsageError when `folder` exists, unless force is given and it is empty or holds a file of `marks`."""
-    recover(folder)
-    if not folder.exists():
-        return
-    if not force:
-        raise UsageError(f"{folder} exists; give another `out`, or `force=True` to replace it")
-    replaceable = folder.is_dir() and (not any(folder.iterdir()) or any((folder / name).is_file() for name in marks))
-    if not replaceable:
-        raise UsageError(f"{folder} is not what would be written there; it is not replaced. Give another `out`")
-    if not os.access(folder, os.W_OK):  # another user's: it could be moved away, but not removed
-        raise UsageError(f"{folder} cannot be written to; change its rights, or give another `out`")
-
-
-def check_new_file(path: Path, *, force: bool = False) -> None:
-    """Raises UsageError when `path` exists and force is not given, is a folder, or is in a folder of METAL's."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; give a file")
-    if any((path.parent / name).is_file() for name in OURS):
-        raise UsageError(f"{path.parent} is a dataset or run of METAL's; give a file elsewhere")
-    if path.exists() and not force:
-        raise UsageError(f"{path} exists; give another `out`, or `force=True` to replace it")
-
-
 @contextmanager
-def new_folder(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> Iterator[Path]:
-    """A folder to fill; it becomes `folder` only when the block ends well (see check_new)."""
-    check_new(folder, force=force, marks=marks)
-    target = folder.resolve()
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(0o700 if target.exists() else 0o777)
-    try:
-        yield partial
-        check_new(folder, force=force, marks=marks)  # another process may have been faster
-        if target.exists():
-            shutil.copymode(target, partial)
-            with _held(target, "LOCK_EX"):
-                _exchange(target, partial)
-        else:
-            os.replace(partial, target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _exchange(folder: Path, partial: Path) -> None:
-    """Two folders change places: in one step, or where the system cannot with an instant without `folder`."""
-    import ctypes
-
-    with suppress(AttributeError, OSError, TypeError):  # it is Linux's
-        here, exchange = -100, 2
-        if not ctypes.CDLL(None).renameat2(here, os.fsencode(folder), here, os.fsencode(partial), exchange):
-            return
-    old = partial.with_suffix(".old")
-    os.replace(folder, old)
-    os.replace(partial, folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def _held(folder: Path, how: str) -> Iterator[None]:
+def held(folder: Path, how: str) -> Iterator[None]:
     """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; not where none can be locked."""
     handle = None
     with suppress(ImportError, OSError):
@@ -262,7 +255,7 @@ def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
     target, attempt = folder.resolve(), 0
     while True:
         attempt += 1
-        with _held(target, "LOCK_SH") if attempt > 2 else nullcontext():
+        with held(target, "LOCK_SH") if attempt > 2 else nullcontext():
             before = _state(target)
             recover(target)
             try:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from metal.data.progress import Progress, no_progress
+from metal.data.replacing import check_new
 from metal.data.text import plural
 from metal.errors import Declined, UsageError
 from metal.raters.judges.call import FAILING, VERDICT, JudgeStopped
@@ -126,6 +127,8 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     """
     if terms.max_cost is not None:
         check_priced(job.plan.models)
+    if terms.force:
+        check_new(out, job.command, force=True)
     for run in terms.reuse:
         if not (run / JOURNAL).is_file():
             raise UsageError(f'`reuse="{run}"`: no {JOURNAL} there; give a run folder of `metal.{job.command}`')
@@ -183,10 +186,6 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
 def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[CostEstimate]]:
     """What is answered already, and what is to come, once somebody has agreed to pay for it."""
     waiting = under_way(out, terms.how)
-    if waiting and terms.force:
-        raise UsageError(
-            f'{out}: {len(waiting):,} calls are in open batches; `metal.judge_cancel("{out}")` comes first'
-        )
     answered = _answered_before(job, out, terms)
     if terms.how.cancelling:
         callbacks.say(

@@ -28,6 +28,7 @@ from metal.data.files import check_outside, whole_text
 from metal.data.languages import check_languages, language_name, sides
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Output
+from metal.data.replacing import refusal
 from metal.data.text import listed, plural, signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
 from metal.errors import DataError, MetalError, UsageError
@@ -87,9 +88,11 @@ class GenerateJob(Job):
         for name, about in self._generators({}).items():
             before = recorded.get(name, {}).get("prompt")
             if before and before != about["prompt"]:
+                where = " with another `out`" if refusal(out, self.command) else ""
                 raise UsageError(
                     f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
-                    "the new one another name (generate/NAME.toml), or `force=True` to replace texts that nobody rated"
+                    f"the new one another name (generate/NAME.toml), or `force=True`{where} to replace texts that "
+                    "nobody rated"
                 )
         super().check(out)
 

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, TypeVar
 import tomli_w
 
 from metal.data.dataset import Dataset
-from metal.data.files import check_new, write_new
+from metal.data.files import write_new
 from metal.data.missing import no_such
 from metal.data.progress import Progress, no_progress
+from metal.data.replacing import check_new, kept_parts
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
@@ -169,8 +170,11 @@ class Job(ABC):
         for path in _left_over(out):
             path.unlink()
         if force:
-            clear(out)
-        self.write_run(out)
+            with kept_parts(out, (*PARTS, "tables")):
+                clear(out)
+                self.write_run(out)
+        else:
+            self.write_run(out)
 
     @abstractmethod
     def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
@@ -189,12 +193,10 @@ class Job(ABC):
 
 def check_place(out: Path, command: str, *, force: bool) -> None:
     """Make the run folder where it is missing. Raises UsageError when something else is there."""
-    if (out / "dataset.toml").is_file():
-        raise UsageError(f"{out} is a dataset; it is not replaced. Give another `out`")
-    if (out / "run.toml").is_file() and not force:
+    if (out / "run.toml").is_file() and not ((out / "dataset.toml").is_file() or force):
         read_settings(out, command)  # a run of this kind
     elif not out.is_dir() or any(path.name != LOCK and path not in _left_over(out) for path in out.iterdir()):
-        check_new(out, force=force, marks=("run.toml",))
+        check_new(out, command, force=force)
     out.mkdir(parents=True, exist_ok=True)
 
 
@@ -229,7 +231,7 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
     settings: Mapping[str, Any] = about["settings"]
     if about["command"] != command or "identities" not in settings:
         kind = {"judge": "LLM judges", "generate": "generation"}[command]
-        raise UsageError(f"{out}: not a run of {kind}; give another `out`, or `force=True` to replace it")
+        raise UsageError(f"{out}: not a run of {kind}; give another `out`")
     return settings
 
 

@@ -15,18 +15,11 @@ import tomli_w
 
 from metal.data.dataset import Dataset, concat_facts, dataset_to_change, read_run, update_dataset, with_parts
 from metal.data.dataset_lines import rater_record
-from metal.data.files import (
-    check_new,
-    check_outside,
-    new_folder,
-    one_writer,
-    recover,
-    whole_text,
-    write_jsonl,
-)
+from metal.data.files import check_outside, one_writer, recover, whole_text, write_jsonl
 from metal.data.ratings import FACTS, facts_in, tidy_facts
 from metal.data.ratings_files import find_ratings, write_facts
 from metal.data.records import METRIC_SCORE, Direction, Rater
+from metal.data.replacing import check_new, new_folder, refusal, remedy, rewritten
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
@@ -50,17 +43,17 @@ class RunFolder:
         if (folder / "dataset.toml").is_file():
             raise UsageError(f"{folder} is a dataset; to add scores to a dataset, name it first and say `into=True`")
         if force or not (folder / "run.toml").is_file():
-            check_new(folder, force=force, marks=("run.toml",))
+            check_new(folder, COMMAND, force=force)
         else:
             self.scores = self._read()
 
     def _read(self) -> dict[str, Scores]:
         about = read_run_toml(self.folder)
         if about["command"] != COMMAND:
-            raise UsageError(f"{self.folder}: not a run of metrics; give another `out`, or `force=True` to replace it")
+            raise UsageError(f"{self.folder}: not a run of metrics; give another `out`")
         first = str(about["settings"].get("dataset", ""))
         if first != _text(self.dataset_folder) and Path(first).resolve() != self.dataset_folder.resolve():
-            raise UsageError(f"{self.folder} has scores of {first}; give another `out`, or `force=True` to replace it")
+            raise UsageError(f"{self.folder} has scores of {first}; {remedy(self.folder, COMMAND)}")
         raters, facts, _ = read_run(self.folder)
         return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in raters}
 
@@ -78,12 +71,13 @@ class RunFolder:
             now = self.scores.get(name)
             if now and now.rater not in (scores.rater, before and before.rater):
                 raise UsageError(f"{self.folder}: {_ADDED.format(name)}")
-            self.anew = False
             self.scores[name] = scores
             raters = [each.rater for each in self.scores.values()]
             settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
             about = manifest(COMMAND, self.dataset, [Path(_text(self.dataset_folder))], settings, settings["metrics"])
-            with new_folder(self.folder, force=True, marks=("run.toml",)) as partial:
+            anew, self.anew = self.anew, False
+            place = new_folder(self.folder, COMMAND, force=True) if anew else rewritten(self.folder)
+            with place as partial:
                 (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
                 write_jsonl(partial / "raters.jsonl", map(rater_record, raters))
                 facts = tidy_facts(concat_facts([each.facts for each in self.scores.values()]))
@@ -285,6 +279,8 @@ def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores |
     if force:
         return None
     if why := metric_scores.changed(rater, earlier, dataset):
-        more = "replaces its scores" if into else f"replaces {place.folder}"
-        raise UsageError(f"{place.folder}: {rater.rater} {why}; `force=True` {more}, `name` keeps both")
+        more = "`force=True` replaces its scores, " if into else ""
+        if not into and not refusal(place.folder, COMMAND):
+            more = f"`force=True` replaces {place.folder}, "
+        raise UsageError(f"{place.folder}: {rater.rater} {why}; {more}`name` keeps both")
     return earlier

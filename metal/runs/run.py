@@ -14,10 +14,11 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_criterion, read_raters
-from metal.data.files import new_folder, of_one_state, write_new
+from metal.data.files import of_one_state, write_new
 from metal.data.languages import language_name, language_order
 from metal.data.progress import Progress, divided, no_progress
 from metal.data.records import Criterion, Manifest, Rater
+from metal.data.replacing import new_folder
 from metal.data.text import name
 from metal.errors import DataError, UsageError
 from metal.runs.columns import Column, Tables, names_of, unshown
@@ -113,14 +114,16 @@ class Run:
         page: Callable[[Self, Progress], str],
         *,
         force: bool = False,
+        again: bool = False,
         progress: Progress = no_progress,
     ) -> None:
         """The run folder, whole or not at all, with the page that `page` draws of it.
 
-        The bytes of the tables depend on their figures only. The page is drawn from what was written.
+        force, again: what may be there before (see metal.data.replacing.check_new). The bytes of the tables depend on
+        their figures only. The page is drawn from what was written.
         """
         writing, drawing = divided(progress, 1, 3)
-        with new_folder(folder, force=force) as partial, ThreadPoolExecutor(1) as beside:
+        with new_folder(folder, self.command, force=force, again=again) as partial, ThreadPoolExecutor(1) as beside:
             more = beside.submit(self._write_more, partial)
             write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables, writing)
             if not self._large:

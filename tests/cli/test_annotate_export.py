@@ -136,7 +136,7 @@ def test_a_folder_that_is_there(people: Metal) -> None:
     people("annotate", "export", "mine", "--to", "csv", "--out", "out", "--force")
     assert "en-1.html" not in contents(people.cwd / "out")
     message = people.refused("annotate", "html", "mine", "--out", "mine", "--force")
-    assert "mine is not what would be written there" in message
+    assert "mine is a dataset and holds tasks handed out to people (annotation/given.jsonl)" in message
     assert len(load_dataset(people.cwd / "mine").outputs) == OUTPUTS + 1
 
 

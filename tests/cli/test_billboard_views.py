@@ -107,7 +107,7 @@ def test_crowd_as_json_and_files(folder: Path) -> None:
         (("--area", "0.6"), "area 0.6: a share of the scale above 0 and below 0.5"),
         (("--reference", "expert", "--raters", "crowds"), "rater 'crowds' is not known; did you mean 'crowd'?"),
         (("--reference", "group=experts"), "group of people 'experts' is not known; did you mean 'expert'?"),
-        (("--out", "board"), "board exists; give another --out"),
+        (("--out", "board"), "board is a dataset; it is not replaced. Give another --out"),
     ],
 )
 def test_crowd_that_cannot_be(

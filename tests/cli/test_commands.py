@@ -215,7 +215,8 @@ def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Pa
     metal("audit", same, "--out", "audit", "-l", "hi", "--resamples", "100", cwd=tmp_path)
     assert (tmp_path / "audit" / "report.html").is_file()
     done = metal("describe", DEMO, "--out", "audit", cwd=tmp_path, expect=2)
-    assert "--force" in done.err
+    assert "audit is a run of `metal audit`; it is not replaced" in done.err
+    assert "--force" not in done.err
     table = "id,rater,score\n" + "".join(f"{n},{rater},{n % 3}\n" for n in range(9) for rater in ("A1", "A2", "gpt-4"))
     (tmp_path / "ratings.csv").write_text(table)
     for _ in range(2):

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.data.dataset import Card, assemble, load_dataset, save_dataset, with_parts
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset, update_dataset, with_parts
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
@@ -75,7 +75,7 @@ def rate(folder: Path, names: list[str]) -> None:
     """A person rates these outputs of a dataset."""
     dataset = load_dataset(folder)
     facts = facts_from([Rating(name, "task_quality", "A1", 1.0) for name in names])
-    save_dataset(with_parts(dataset, raters=[Rater("A1", "human", "native")], facts=facts), folder, force=True)
+    update_dataset(with_parts(dataset, raters=[Rater("A1", "human", "native")], facts=facts), folder)
 
 
 @pytest.fixture
@@ -505,7 +505,8 @@ def test_another_prompt_takes_the_place_of_texts_that_nobody_rated(
             rate(mine, [f"en-0/{MODEL}/medium"])
             llm_server.faults = lambda call: Fault("refusal") if "ferry number 1" in call.prompt else None
         medium(mine / "prompts", text)
-        done = metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force")
+        out = f"runs/{requests}"
+        done = metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", "--out", out)
         assert llm_server.requests == requests
     assert {one["output"].split("/")[0]: one["text"] for one in outputs(mine)} == {
         "en-0": "A text by You.", "en-2": "A text by You!", "en-3": "A text by You!",
@@ -519,7 +520,7 @@ def test_a_prompt_that_brings_nothing_takes_nothing_away(metal: Metal, llm_serve
     before = outputs(mine), card(mine)
     medium(mine / "prompts", "You!")
     llm_server.faults = always(Fault("401"))
-    metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", expect=2)
+    metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", "--out", "runs/new", expect=2)
     assert (outputs(mine), card(mine)) == before
 
 

@@ -259,7 +259,7 @@ def test_a_second_process_is_refused(metal: Metal, llm_server: LlmServer, tmp_pa
     command = ("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "1", *SMALL, "--out", "r")
     first = metal.start(*command)
     until(lambda: records(tmp_path / "r"))
-    for other in (command, (*command, "--force"), ("judge", "--resume", "r")):
+    for other in (command, ("judge", "--resume", "r")):
         assert "another `metal judge` is working on this run" in metal.refused(*other)
     llm_server.release()
     assert first.wait().code == 0
@@ -570,12 +570,25 @@ def test_foreign_folders_are_refused_and_never_deleted(metal: Metal, llm_server:
 
 
 def test_force_begins_anew_and_leaves_other_files(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
+    metal("judge", DEMO, "-j", "majority", *SMALL, "--out", "r")
     (tmp_path / "r" / "notes.txt").write_text("mine")
+    before = (tmp_path / "r" / "ratings.parquet").read_bytes()
     metal("judge", DEMO, "-j", "openai:gpt-4o-mini", "-l", "sw", "-c", "task_quality", "--out", "r", "--force")
     assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
     assert set(ratings(tmp_path / "r")["rater"]) == {"openai:gpt-4o-mini/detailed"}
-    assert llm_server.requests == 24
+    assert (tmp_path / "r.replaced" / "ratings.parquet").read_bytes() == before
+
+
+def test_replies_that_were_paid_for_are_not_replaced(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
+    before, requests = snapshot(tmp_path), llm_server.requests
+    for dry in ((), ("--dry-run",)):
+        said = metal.refused("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "--out", "r", "--force", *dry)
+        assert "r holds a journal of replies (journal.jsonl) and is not replaced" in said
+        assert "`metal judge --resume r` goes on with it" in said
+    assert "a run of `metal judge` and holds a journal" in metal.refused("audit", DEMO, "--out", "r", "--force")
+    assert (snapshot(tmp_path), llm_server.requests) == (before, requests)
+    metal("judge", "--resume", "r")
 
 
 def test_what_is_missing_is_told_before_anything_is_written(
@@ -742,7 +755,7 @@ def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tm
 
 @pytest.mark.parametrize("said", ["n\n", "\n", ""], ids=["no", "nothing", "end of input"])
 def test_nothing_is_sent_without_a_yes(said: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    metal("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "--out", "old")
+    metal("judge", DEMO, "-j", "majority", *SMALL, "--out", "old")
     before, requests = snapshot(tmp_path / "old"), llm_server.requests
     for more in (("--out", "new"), ("--out", "old", "--force")):
         done = metal.start("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--ask", *more, typed=said).wait()

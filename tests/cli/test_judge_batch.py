@@ -106,7 +106,7 @@ def test_left_with_the_provider_and_fetched(metal: Metal, server: OpenAIBatchSer
     assert "79 calls are in open batches" in metal.refused("judge", "--resume", "r", "--engine", "local")
     assert "79 calls are in open batches" in metal.refused("judge", DEMO, *SMALL, "--out", "r")
     forced = metal.refused("judge", DEMO, *SMALL, "--batch", "--out", "r", "--force")
-    assert "`metal judge cancel r` comes first" in forced
+    assert "r holds a journal of replies (journal.jsonl) and is not replaced" in forced
     audit = metal("audit", DEMO, "r", "-c", "task_quality", "--resamples", "100", "--out", "a")
     assert "not complete: 79 calls" in audit.said
     server.service.ahead += 60.0

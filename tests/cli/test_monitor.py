@@ -139,7 +139,8 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     with_leak = replace(dataset, outputs={**dataset.outputs, "leak": leak})
     kept = sim.folder / "kept"
     shutil.copytree(sim.folder / "sim/test_questions", kept)
-    save_dataset(with_leak, sim.folder / "sim", force=True)
+    shutil.rmtree(sim.folder / "sim")
+    save_dataset(with_leak, sim.folder / "sim")
     answers = read_facts(kept / "ratings.parquet")
     answers = answers[answers["rater"] != "en-3"].reset_index(drop=True)
     mine = answers["rater"] == "en-1"

@@ -121,7 +121,7 @@ def test_again_needs_force_and_gives_the_same_bytes(passages: Path, tmp_path: Pa
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
     metal(*call, "--force", "--seed", "1", cwd=tmp_path)
     assert (tmp_path / "out" / "sources.jsonl").read_bytes() != first["sources.jsonl"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", "in", "out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.lock", "in", "out", "out.replaced"]
 
 
 def test_settings_are_kept(passages: Path, tmp_path: Path) -> None:

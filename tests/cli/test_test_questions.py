@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from metal.building.store import read_compared, read_given, read_rounds, read_tasks
-from metal.data.dataset import load_dataset, save_dataset, with_parts
+from metal.data.dataset import load_dataset, update_dataset, with_parts
 from metal.data.ratings_files import read_facts
 from metal.data.records import Output
 from metal.genie.gold_questions import NEGATIVE, POSITIVE, side_of
@@ -170,7 +170,7 @@ def test_shares_that_say_nothing(sim: Commands, options: tuple[str, ...], said: 
 def test_a_dataset_that_cannot_be_asked_about(sim: Commands) -> None:
     dataset = load_dataset(sim.folder / "sim")
     sources = [source(one.source, language=one.language) for one in dataset.sources.values()]
-    save_dataset(with_parts(dataset, sources=sources), sim.folder / "sim", force=True)
+    update_dataset(with_parts(dataset, sources=sources), sim.folder / "sim")
     before = snapshot(sim.folder)
     refused = sim.refused("annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=100%+5%")
     assert "the sources of sim have no references to make them from" in refused
@@ -284,7 +284,7 @@ def test_ratings_of_an_output_with_an_odd_id_stay_where_they_are(sim: Commands) 
     """`test:positive:mine` is no test question; nobody asked it."""
     odd = Output("test:positive:mine", "en-0", "odd", "en", "text")
     dataset = load_dataset(sim.folder / "sim")
-    save_dataset(with_parts(dataset, outputs=[*dataset.outputs.values(), odd]), sim.folder / "sim", force=True)
+    update_dataset(with_parts(dataset, outputs=[*dataset.outputs.values(), odd]), sim.folder / "sim")
     folder = export(sim)
     sim("annotate", "import", "sim", *fill_csv(sim.folder / "sim", folder, careful))
     table = load_dataset(sim.folder / "sim").ratings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import cache
@@ -347,7 +348,10 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
     rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
     with pytest.raises(UsageError, match="overall in Tamil was judged by j for the baseline and not now"):
         metal.gate("gate.toml", same)
-    table(answers(name="A9")).save("anchors", force=True)
+    with pytest.raises(UsageError, match=r"anchors holds what a gate compares with \(gates\.jsonl\)"):
+        table(answers(name="A9")).save("anchors", force=True)
+    shutil.rmtree("anchors")
+    table(answers(name="A9")).save("anchors")
     with pytest.raises(UsageError, match="the anchors anchors changed since the gate was declared"):
         metal.gate("gate.toml", same)
 

@@ -94,6 +94,11 @@ def folded(text: str, width: int, most: int | None = None, indent: str = "") -> 
     )
 
 
+def aside(line: str) -> None:
+    """A line beside the results, which are all that standard output has."""
+    print(clean(wording(line)), file=sys.stderr)
+
+
 def warn(messages: Iterable[str], *, more: str = "") -> None:
     """Data problems that did not stop the run; more: where all of them stand, when only the first are shown."""
     listed = list(messages)

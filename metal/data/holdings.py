@@ -1,0 +1,215 @@
+"""Whose work a folder is, and what it holds that no command may replace: what was paid for, what people gave, history.
+
+A folder is known by one file. What is worth keeping is known by the files that METAL keeps it in; any other file is
+somebody's own.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from metal.data.files import read_jsonl, read_toml, write_new
+from metal.errors import DataError
+
+Files: TypeAlias = Mapping[str, bytes]  # {path in a folder: content}
+NO_FILES: Files = MappingProxyType({})
+IMPORT = "import"  # the verb of a dataset that says of no other
+MADE_BY = "made_by"  # in dataset.toml, where the verb cannot be told otherwise
+MARKED_BY = {"sample": "sample", "probes": "probe plan"}  # tables of dataset.toml, and the verb that writes them
+WITHOUT_PEOPLE = ("sample",)  # verbs whose datasets have no ratings: people's were added since
+GATES = "gates.jsonl"  # in the anchors and in the baseline of a gate
+SHEETS = "annotate"  # the verb whose folders people fill in
+EXPORT = "export"
+EXPORTED = {"output", "criterion", "rater", "score", "label"}  # columns of every table that it writes
+CROWD = "billboard crowd"
+REFERENCES = "billboard references"
+MARKS = {
+    "run.toml": "",  # it names its command
+    "dataset.toml": IMPORT,
+    "crowd_raters.csv": CROWD,
+    "references.csv": REFERENCES,
+    "dataset_info.json": EXPORT,
+}
+TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
+
+_LEFT = {".lock", ".DS_Store"}
+_IN_DATASETS = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl", "passage_lengths.svg"}
+_IN_DATASETS |= {"ratings.parquet", "ratings.csv", "ratings.jsonl", "annotation", "test_questions", "board", GATES}
+_IN_RUNS = {"run.toml", "raters.jsonl", "warnings.txt", "tables", "charts", "report.html", "ratings.parquet"}
+_IN_RUNS |= {GATES, "disagreements.parquet", "history.jsonl", "ensembles.json", "passport.json", "test_questions"}
+_IN_RUNS |= {"journal.jsonl", "batches.jsonl", "batches", "requests", "shards"}
+_PAID = {
+    "journal.jsonl": "a journal of replies",
+    "batches.jsonl": "batches of calls",
+    "batches": "batches of calls",
+    "requests": "questions to a cluster",
+    "shards": "replies from a cluster",
+}
+_OF_PEOPLE = {
+    "annotation/answers.jsonl": "answers of people",
+    "annotation/campaigns": "campaigns",
+    "annotation/given.jsonl": "tasks handed out to people",
+    "test_questions/ratings.parquet": "people's answers to test questions",
+    "board/history.jsonl": "a board's history",
+}
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether nothing is in a folder but what systems and locks leave."""
+    return all(entry.name in _LEFT for entry in folder.iterdir())
+
+
+def maker_of(folder: Path) -> str:
+    """The verb that wrote a folder, such as `audit`; empty where that cannot be told."""
+    marks = [name for name in MARKS if (folder / name).is_file()]
+    if len(marks) != 1:
+        return ""
+    try:
+        return _maker(folder, marks[0])
+    except (DataError, OSError, ValueError):
+        return ""
+
+
+def _maker(folder: Path, mark: str) -> str:
+    if mark == "run.toml":
+        return str(read_toml(folder / mark).get("command", ""))
+    if mark == "dataset.toml":
+        return maker_of_dataset(read_toml(folder / mark))
+    if mark == "dataset_info.json":
+        features = json.loads((folder / mark).read_text(encoding="utf-8"))["features"]
+        return EXPORT if set(features) >= EXPORTED else ""
+    return MARKS[mark]
+
+
+def maker_of_dataset(described: Mapping[str, Any]) -> str:
+    """The verb that wrote a dataset. described: what its dataset.toml says, by name."""
+    if isinstance(described.get(MADE_BY), str):
+        return str(described[MADE_BY])
+    return next((verb for table, verb in MARKED_BY.items() if table in described), IMPORT)
+
+
+def made_by(maker: str, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Further tables of a dataset's dataset.toml, which say that this verb wrote it."""
+    tables = {name: value for name, value in extra.items() if name != MADE_BY}
+    return tables if maker_of_dataset(tables) == maker else tables | {MADE_BY: maker}
+
+
+def title(folder: Path) -> str:
+    """What a folder is, for a message: `a run of metal audit`, `a dataset`."""
+    maker = maker_of(folder)
+    if maker in TITLES:
+        return TITLES[maker]
+    if (folder / "dataset.toml").is_file():
+        return f"a dataset of `metal {maker}`" if maker else "a dataset that cannot be read"
+    return f"a run of `metal {maker}`" if maker else "not what would be written there"
+
+
+def treasures(folder: Path) -> str:
+    """What a folder holds that is not to be replaced, with its files, in words; empty for nothing."""
+    return ", ".join(f"{words} ({file})" for file, words in _treasures(folder))
+
+
+def _treasures(folder: Path) -> Iterator[tuple[str, str]]:
+    for file, words in _PAID.items():
+        if _holds_something(folder / file):
+            yield file, words
+            break
+    if _holds_something(folder / GATES):
+        yield GATES, "what a gate compares with"
+    if (folder / "dataset.toml").is_file():
+        yield from _in_dataset(folder)
+    if maker_of(folder) == SHEETS:
+        yield from _sheets(folder)
+
+
+def _in_dataset(folder: Path) -> Iterator[tuple[str, str]]:
+    for file, words in _OF_PEOPLE.items():
+        if _holds_something(folder / file):
+            yield file, words
+    try:
+        if read_toml(folder / "dataset.toml").get("generators"):
+            yield "outputs.jsonl", "texts that `metal generate` wrote"
+        kinds = {line.get("kind") for _, line in read_jsonl(folder / "raters.jsonl")}
+    except (DataError, OSError):
+        return
+    if maker_of(folder) in WITHOUT_PEOPLE and "human" in kinds:
+        yield "raters.jsonl", "ratings by people"
+
+
+def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
+    """The first sheet that was filled in since it was written, or may have been."""
+    settings = read_toml(folder / "run.toml").get("settings")
+    written = settings.get("files") if isinstance(settings, dict) else None
+    for path in sorted(folder.iterdir()):
+        if path.name == "run.toml" or path.name in _LEFT or not path.is_file():
+            continue
+        if not isinstance(written, dict):
+            if path.suffix != ".html":  # a page keeps answers elsewhere
+                yield path.name, "sheets that may hold answers"
+                return
+        elif path.name in written and digest(path.read_bytes()) != written[path.name]:
+            yield path.name, "a sheet that was filled in"
+            return
+
+
+def note_gate(folder: Path, gate: Path) -> None:
+    """Note in a folder that a gate compares with it; one that cannot be written to cannot be replaced either."""
+    line = json.dumps({"gate": os.path.relpath(gate, folder)}, ensure_ascii=False) + "\n"
+    with suppress(OSError):
+        before = (folder / GATES).read_text(encoding="utf-8") if (folder / GATES).is_file() else ""
+        if line not in before:
+            write_new(folder / GATES, before + line)
+
+
+def digest(content: bytes) -> str:
+    """What tells a file that was changed from one that was not."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file is a table that `metal export` wrote, by its columns."""
+    with path.open("rb") as file:
+        line = file.readline(1_000_000)
+    if line.startswith(b"PAR1"):
+        import pyarrow.parquet as pq
+
+        try:
+            return set(pq.read_schema(path).names) >= EXPORTED
+        except (OSError, ValueError):
+            return False
+    text = line.decode("utf-8-sig", "replace")
+    try:
+        first = json.loads(text)
+    except ValueError:
+        first = first_row(text)
+    return isinstance(first, dict | list) and set(map(str, first)) >= EXPORTED
+
+
+def first_row(text: str) -> list[str]:
+    """The cells of the first line of CSV."""
+    return next(csv.reader([text.partition("\n")[0].rstrip("\r")]), [])
+
+
+def _holds_something(path: Path) -> bool:
+    if path.is_dir():
+        return any(path.iterdir())
+    return path.is_file() and path.stat().st_size > 0
+
+
+def others(folder: Path) -> list[str]:
+    """The names of what lies in a folder and was not written by METAL; none in folders whose files have any name."""
+    if (folder / "dataset.toml").is_file():
+        metals_own = _IN_DATASETS
+    elif (folder / "run.toml").is_file() and maker_of(folder) != SHEETS:
+        metals_own = _IN_RUNS
+    else:
+        return []
+    return sorted(entry.name for entry in folder.iterdir() if entry.name not in metals_own | _LEFT)

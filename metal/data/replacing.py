@@ -1,0 +1,232 @@
+"""What a command may replace: only what the same verb wrote, and nothing that cannot be made again.
+
+A folder is written as a whole or not at all. What `force` replaces is kept beside it, one copy, and that is said: to
+TELL, which the command line sets; elsewhere to the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from metal.data.files import (
+    REPLACED,
+    aside_name,
+    exchange,
+    held,
+    in_one_step,
+    put_aside,
+    recover,
+)
+from metal.data.holdings import first_row, is_empty, maker_of, others, title, treasures
+from metal.errors import UsageError
+
+TELL: ContextVar[Callable[[str], None]] = ContextVar("TELL", default=logging.getLogger("metal").warning)
+BY_HAND = "Give another `out`, or move it away by hand"
+
+
+def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> None:
+    """Raises UsageError when `folder` exists and may not be replaced.
+
+    maker: the verb that is to write it. force: whether the user wants to replace what this verb wrote. again: whether
+    it is the same work done again, which needs no word of the user.
+    """
+    recover(folder)
+    if not folder.exists():
+        return
+    problem = refusal(folder, maker, keeping=force or not again)
+    if problem:
+        raise UsageError(problem)
+    if not (force or again):
+        raise UsageError(f"{folder} exists; give another `out`, or `force=True` to replace it")
+    if not os.access(folder, os.W_OK):  # another user's: it could be moved away, but not removed
+        raise UsageError(f"{folder} cannot be written to; change its rights, or give another `out`")
+
+
+def refusal(folder: Path, maker: str, *, keeping: bool = True) -> str:
+    """Why this verb does not replace what is in the folder, in a line that says what to do; empty where it does.
+
+    keeping: whether what is replaced is kept, so that the place for it has to be free.
+    """
+    if not folder.is_dir():
+        return f"{folder} exists and is a file; give a folder as `out`"
+    if is_empty(folder):
+        return ""
+    holds = treasures(folder)
+    if maker_of(folder) != maker or not maker:
+        what = title(folder) + (f" and holds {holds}" if holds else "")
+        return f"{folder} is {what}; it is not replaced. {BY_HAND}"
+    if holds:
+        more = f'`metal.{maker}(resume="{folder}")` goes on with it. ' if "a journal" in holds else ""
+        return f"{folder} holds {holds} and is not replaced. {more}{BY_HAND}"
+    return _refusal_of_kept(folder, maker) if keeping or others(folder) else ""
+
+
+def _refusal_of_kept(folder: Path, maker: str) -> str:
+    """Why the copy that an earlier replacement left may not go; empty where it may, or there is none."""
+    kept = kept_name(folder)
+    if not kept.exists() or (kept.is_dir() and is_empty(kept)):
+        return ""
+    own = kept.is_dir() and maker_of(kept) == maker
+    lost = (treasures(kept) or ", ".join(others(kept)[:3])) if own else "work of another kind"
+    if not lost:
+        return ""
+    return f"{folder} would be kept as {kept}, which holds {lost} and is not removed. Move {kept} away by hand first"
+
+
+def remedy(folder: Path, maker: str) -> str:
+    """What to do about a folder that is in the way: `force=True` is named only where it works."""
+    return "give another `out`" if refusal(folder, maker) else "give another `out`, or `force=True` to replace it"
+
+
+def kept_name(folder: Path) -> Path:
+    """Where what is replaced is kept, named as `folder` was."""
+    named = folder if folder.name and folder.name != ".." and not folder.is_symlink() else folder.resolve()
+    return named.with_name(named.name + REPLACED)
+
+
+@contextmanager
+def new_folder(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> Iterator[Path]:
+    """A folder to fill; it becomes `folder` only when the block ends well (see check_new).
+
+    What force replaces is kept; so is what `again` replaces where somebody has put files of their own there.
+    """
+    check_new(folder, maker, force=force, again=again)
+    target = folder.resolve()
+    with _filled(target) as partial:
+        yield partial
+        check_new(folder, maker, force=force, again=again)  # another process may have been faster
+        if not target.exists():
+            os.replace(partial, target)
+        elif not is_empty(target) and (force or others(target)):
+            _change(target, partial, keep=True)
+            tell_of_kept(folder)
+        else:
+            _change(target, partial, keep=False)
+
+
+@contextmanager
+def rewritten(folder: Path) -> Iterator[Path]:
+    """A folder to fill with a new state of what is in `folder`, whose place it takes when the block ends well."""
+    recover(folder)
+    target = folder.resolve()
+    with _filled(target) as partial:
+        yield partial
+        if target.exists():
+            _change(target, partial, keep=False)
+        else:
+            os.replace(partial, target)
+
+
+@contextmanager
+def _filled(target: Path) -> Iterator[Path]:
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(0o700 if target.exists() else 0o777)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _change(target: Path, partial: Path, *, keep: bool) -> None:
+    """Let `partial` take the place of `target`. A kill at any moment leaves both of them, or the one to be kept."""
+    shutil.copymode(target, partial)
+    with held(target, "LOCK_EX"):
+        if not keep:
+            exchange(target, partial)
+            return
+        old = aside_name(target, target)
+        os.rename(partial, old)
+        if not in_one_step(target, old):
+            os.rename(old, partial)
+            os.rename(target, old)
+            os.rename(partial, target)
+        put_aside(old, target)
+
+
+@contextmanager
+def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
+    """Keep a copy of these files and folders in `folder`, which the block replaces; the rest of it stays there."""
+    target = folder.resolve()
+    parts = [target / name for name in names if (target / name).exists()]
+    if not parts:
+        yield
+        return
+    with _filled(target) as partial:
+        for part in parts:
+            copy = shutil.copytree if part.is_dir() else shutil.copy2
+            copy(part, partial / part.name)
+        old = aside_name(target, partial)
+        os.rename(partial, old)
+    try:
+        yield
+    finally:
+        put_aside(old, target)
+        tell_of_kept(folder)
+
+
+def tell_of_kept(place: Path) -> None:
+    """Say where a folder or file that was replaced is, and how to bring it back."""
+    kept = kept_name(place)
+    place = kept.with_name(kept.name.removesuffix(REPLACED))
+    spare, number = place.with_name(f"{place.name}.new"), 1
+    while spare.exists():
+        number += 1
+        spare = place.with_name(f"{place.name}.new-{number}")
+    named = [shlex.quote(str(path) if not str(path).startswith("-") else f"./{path}") for path in (place, spare, kept)]
+    TELL.get()("{0} was replaced; to bring it back: mv {0} {1} && mv {2} {0}".format(*named))
+
+
+# ---------------------------------------------------------------- files
+
+FILE_MARKS = ("dataset.toml", "run.toml")
+
+
+def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool = False) -> None:
+    """Raises UsageError when `path` exists and may not be replaced, is a folder, or is in a folder of METAL's.
+
+    is_ours: whether the file that is there looks like one that the same verb wrote.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; give a file")
+    if any((path.parent / name).is_file() for name in FILE_MARKS):
+        raise UsageError(f"{path.parent} is a dataset or run of METAL's; give a file elsewhere")
+    if not path.exists():
+        return
+    if path.stat().st_size and not is_ours(path):
+        raise UsageError(f"{path} is not what would be written there; it is not replaced. {BY_HAND}")
+    kept = kept_name(path)
+    if kept.is_dir() or (kept.exists() and kept.stat().st_size and not is_ours(kept)):
+        raise UsageError(f"{path} would be kept as {kept}, which is something else. Move {kept} away by hand first")
+    if not force:
+        raise UsageError(f"{path} exists; give another `out`, or `force=True` to replace it")
+
+
+@contextmanager
+def kept_file(path: Path) -> Iterator[None]:
+    """Keep the file that the block replaces, once it has been replaced."""
+    spare = path.with_name(f".{path.name}.{os.getpid()}.before")
+    existed = path.is_file()
+    if existed:
+        shutil.copy2(path, spare)
+    try:
+        yield
+        if existed:
+            os.replace(spare, kept_name(path))
+            tell_of_kept(path)
+    finally:
+        spare.unlink(missing_ok=True)
+
+
+def heads(path: Path) -> list[str]:
+    """The column names in a CSV file's first line."""
+    with path.open("rb") as file:
+        return first_row(file.readline(100_000).decode("utf-8-sig", "replace"))

@@ -1,0 +1,250 @@
+"""What `--force` may replace, verb by verb: what a message proposes is typed, and what is refused stays as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from metal.data.dataset import Card, assemble, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Rater, Rating, Source
+from tests.cli.forks import Metal, environment
+from tests.cli.runs import snapshot
+from tests.conftest import TASK_QUALITY
+
+FAST = ("--resamples", "100")
+# Verb -> the words that write `out` from the data, or from other data than before.
+FOLDERS = {
+    "import": "import {data}.csv --out {out}",
+    "sample": "sample --source {data}.jsonl -l en -n 2 --bins 2 --allow-fewer --out {out}",
+    "probe plan": "probe plan {data} --out {out} -n 2",
+    "bias plan": "bias plan {data} --out {out}",
+    "annotate export": "annotate export {data} --to csv --out {out}",
+    "judge": "judge {data} -j majority --out {out}",
+    "generate": "generate {data} -q reference --out {out}",
+    "score": "score {data} -m chrf --out {out}",
+    "describe": "describe {data} --out {out}",
+    "audit": "audit {data} --resamples 100 --out {out}",
+    "jury": "jury {data} --out {out}",
+    "select": "select {data} --out {out}",
+    "correct": "correct {data} --out {out}",
+    "monitor": "monitor {data} --out {out}",
+    "leaderboard": "leaderboard {data} --out {out}",
+    "billboard": "billboard {data} --resamples 100 --permutations 100 --out {out}",
+    "billboard crowd": "billboard crowd {data} --reference group=expert --resamples 100 --permutations 100 --out {out}",
+    "billboard references": "billboard references {data} -m chrf --out {out}",
+    "passport": "passport audit-of-{data} --out {out}",
+    "diff": "diff judged-{data} judged-one --out {out}",
+    "export": "export {data} --to hf --out {out}",
+}
+FILES = {
+    "export csv": "export {data} --to csv --out {out}.csv",
+    "export jsonl": "export {data} --to jsonl --out {out}.jsonl",
+    "export parquet": "export {data} --to parquet --out {out}.parquet",
+    "billboard references": "billboard references {data} -m chrf --out {out}.csv",
+}
+AGAIN = {"audit", "jury", "select", "correct", "monitor", "leaderboard", "billboard", "diff", "passport", "judge"}
+
+
+def write_data(folder: Path, name: str, shift: int) -> None:
+    """A dataset, with a table and passages beside it; other ratings by another shift."""
+    people = {"A1": "expert", "A2": "expert", "A3": "crowd", "A4": "crowd"}
+    raters = [Rater(rater, "human", group) for rater, group in people.items()]
+    raters += [Rater(judge, "llm", judge) for judge in ("gpt-4", "llama")]
+    sources, outputs, ratings = [], [], []
+    for language, number in product(("en", "sw"), range(12)):
+        source = f"{language}-{number // 2}"
+        if number % 2 == 0:
+            sources.append(Source(source, language, f"Text {number}.", "", [f"What is right on {number}."]))
+        output = Output(f"{language}/{number}", source, f"g{number % 2}", language, f"Said of {number}.")
+        if language == "en" or number < 10:
+            outputs.append(output)
+            for rater in raters:
+                score = (number + shift + (rater.rater in ("A2", "llama") and number % 5 == 0)) % 3
+                ratings.append(Rating(output.output, "task_quality", rater.rater, score))
+    save_dataset(assemble(Card(name), [TASK_QUALITY], sources, outputs, raters, facts_from(ratings)), folder / name)
+    cells = product(range(9), ("A1", "A2", "gpt-4"))
+    rows = "".join(f"o{number},{rater},{(number + shift) % 3}\n" for number, rater in cells)
+    (folder / f"{name}.csv").write_text(f"id,rater,score\n{rows}", encoding="utf-8")
+    passages = [{"id": f"p{number}", "language": "en", "text": "word " * (20 + number + shift)} for number in range(9)]
+    (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in passages), encoding="utf-8")
+
+
+@pytest.fixture
+def force(processes: Metal, tmp_path: Path) -> Metal:
+    """`metal` in a folder with two sets of data, and what verbs need beside these."""
+    for shift, name in enumerate(("one", "two")):
+        write_data(tmp_path, name, shift)
+    return processes.at(tmp_path, environment(tmp_path))
+
+
+def beside(force: Metal, verb: str) -> None:
+    """Make what the verb needs beside the data."""
+    for name in ("one", "two"):
+        if verb == "passport":
+            force("audit", name, *FAST, "--out", f"audit-of-{name}")
+        if verb == "diff":
+            force("judge", name, "-j", "majority,random", "--out", f"judged-{name}")
+
+
+def words(verb: str, data: str) -> list[str]:
+    return shlex.split((FOLDERS | FILES)[verb].format(data=data, out="out"))
+
+
+@pytest.mark.parametrize("verb", [*FOLDERS, *FILES])
+def test_what_is_replaced_comes_back_with_the_command_that_is_shown(force: Metal, verb: str) -> None:
+    beside(force, verb)
+    force(*words(verb, "one"))
+    out = force.cwd / words(verb, "one")[words(verb, "one").index("--out") + 1]
+    first = whole(out)
+    if verb != "diff":  # of the same judges by name: the same comparison done again
+        said = force.refused(*words(verb, "two"))
+        assert "--force" in said or verb in ("judge", "generate"), said
+        assert whole(out) == first
+    done = force(*words(verb, "two"), "--force")
+    kept = out.with_name(f"{out.name}.replaced")
+    assert whole(out) != first
+    assert whole(kept) == first
+    force(*words(verb, "two"), "--force")
+    assert whole(kept) != first  # one copy is kept
+    last = whole(kept)
+    bring_back = re.search(r"to bring it back: (.+)", done.err)
+    assert bring_back
+    subprocess.run(bring_back[1], shell=True, check=True, cwd=force.cwd)
+    assert whole(out) == last
+    assert whole(out.with_name(f"{out.name}.new"))  # what was there is not gone either
+
+
+def whole(place: Path) -> object:
+    """All that is in a folder, or in a file."""
+    if not place.is_dir():
+        return place.read_bytes()
+    return {name: content for name, content in snapshot(place).items() if name != ".lock"}
+
+
+@pytest.mark.parametrize("verb", FOLDERS)
+def test_a_verb_replaces_nothing_that_another_wrote(force: Metal, verb: str) -> None:
+    beside(force, verb)
+    force("judge", "one", "-j", "majority", "--out", "judged")
+    shutil.copytree(force.cwd / "judged", force.cwd / "paid")
+    (force.cwd / "paid" / "journal.jsonl").write_text('{"key":"00","kind":"verdict"}\n')
+    force("describe", "one", "--out", "described")
+    (force.cwd / "photos").mkdir()
+    (force.cwd / "photos" / "a.jpg").write_bytes(b"jpg")
+    before = snapshot(force.cwd)
+    for name, own in (("one", "import"), ("judged", "judge"), ("paid", ""), ("described", "describe"), ("photos", "")):
+        if own == verb:
+            continue
+        command = [*words(verb, "two")[:-1], name]
+        if command[-2] != "--out":
+            command = [name if word == "out" else word for word in words(verb, "two")]
+        for more in ((), ("--force",)):
+            said = force.refused(*command, *more)
+            assert "--force" not in said, (name, said)
+    assert snapshot(force.cwd) == before
+
+
+def test_a_run_does_not_replace_peoples_ratings(force: Metal) -> None:
+    before = snapshot(force.cwd)
+    assert "one is a dataset; it is not replaced" in force.refused("audit", "one.csv", "--out", "one", "--force")
+    assert "one is a dataset; to add scores" in force.refused("score", "two", "-m", "chrf", "--out", "one", "--force")
+    assert snapshot(force.cwd) == before
+
+
+def test_a_dataset_that_was_forgotten_is_asked_for(force: Metal) -> None:
+    force("judge", "one", "-j", "majority", "--out", "runs/one-judges")
+    said = force.refused("audit", "runs/one-judges")
+    assert "--force" not in said
+    assert "Give one instead" in said
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "holds"),
+    [
+        ("annotation/answers.jsonl", "{}\n", "answers of people"),
+        ("annotation/given.jsonl", "{}\n", "tasks handed out to people"),
+        ("annotation/campaigns/first/card.toml", "", "campaigns"),
+        ("board/history.jsonl", "{}\n", "a board's history"),
+        ("gates.jsonl", "{}\n", "what a gate compares with"),
+    ],
+)
+def test_an_import_replaces_its_own_dataset_unless_people_or_a_board_added_to_it(
+    force: Metal, file: str, content: str, holds: str
+) -> None:
+    force("import", "one.csv", "--out", "mine")
+    force("import", "two.csv", "--out", "mine", "--force")
+    place = force.cwd / "mine" / file
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(content)
+    before = snapshot(force.cwd)
+    for more in ((), ("--force",)):
+        said = force.refused("import", "one.csv", "--out", "mine", *more)
+        assert f"mine holds {holds}" in said
+        assert "move it away by hand" in said
+        assert "--force" not in said
+    assert snapshot(force.cwd) == before
+
+
+def test_the_copy_that_is_kept_is_not_removed_where_it_holds_more(force: Metal) -> None:
+    force("import", "one.csv", "--out", "mine")
+    (force.cwd / "mine" / "notes.txt").write_text("by hand")
+    assert "mine was replaced" in force("import", "two.csv", "--out", "mine", "--force").err
+    before = snapshot(force.cwd)
+    for more in ((), ("--force",)):
+        said = force.refused("import", "one.csv", "--out", "mine", *more)
+        assert "mine would be kept as mine.replaced, which holds notes.txt" in said
+        assert "--force" not in said
+    assert snapshot(force.cwd) == before
+
+
+def test_an_audit_done_again_keeps_what_a_user_put_beside_it(force: Metal) -> None:
+    for _ in range(2):
+        assert not force("audit", "one", *FAST, "--out", "a").err.count("replaced")
+    assert not (force.cwd / "a.replaced").exists()
+    (force.cwd / "a" / "notes.txt").write_text("by hand")
+    assert (
+        "a was replaced; to bring it back: mv a a.new && mv a.replaced a"
+        in force("audit", "one", *FAST, "--out", "a").err
+    )
+    assert (force.cwd / "a.replaced" / "notes.txt").read_text() == "by hand"
+
+
+def test_sheets_that_people_filled_in_are_not_replaced(force: Metal) -> None:
+    force("annotate", "export", "one", "--to", "csv", "--out", "sheets")
+    sheet = next(path for path in sorted((force.cwd / "sheets").glob("*.csv")))
+    sheet.write_bytes(sheet.read_bytes().replace(b",,\r\n", b",2,\r\n"))
+    before = snapshot(force.cwd)
+    said = force.refused("annotate", "export", "one", "--to", "csv", "--out", "sheets", "--force")
+    assert f"sheets holds a sheet that was filled in ({sheet.name})" in said
+    assert snapshot(force.cwd) == before
+
+
+def test_the_anchors_of_a_gate_are_not_imported_anew(force: Metal) -> None:
+    force("import", "one.csv", "--out", "anchors")
+    force("judge", "anchors", "-j", "fake:random", "--repeat", "2", "--out", "baseline")
+    force("gate", "init", "anchors", "baseline", "--margin", "0.4", "--least", "1")
+    assert "anchors holds what a gate compares with" in force.refused(
+        "import", "one.csv", "--out", "anchors", "--force"
+    )
+    said = force.refused("gate", "init", "anchors", "baseline", "--margin", "0.3", "--least", "1")
+    assert "gate.toml exists; give another --out, or --force to replace it" in said
+    done = force("gate", "init", "anchors", "baseline", "--margin", "0.3", "--least", "1", "--force")
+    assert "mv gate.toml gate.toml.new && mv gate.toml.replaced gate.toml" in done.err
+    (force.cwd / "mine.toml").write_text("mine = true\n")
+    said = force.refused("gate", "init", "anchors", "baseline", "--out", "mine.toml", "--margin", "0.3", "--force")
+    assert "mine.toml is not what would be written there" in said
+
+
+def test_a_table_of_yours_is_not_replaced_by_an_export(force: Metal) -> None:
+    before = (force.cwd / "one.csv").read_bytes()
+    for more in ((), ("--force",)):
+        said = force.refused("export", "two", "--to", "csv", "--out", "one.csv", *more)
+        assert "one.csv is not what would be written there" in said
+    assert (force.cwd / "one.csv").read_bytes() == before
