@@ -182,17 +182,17 @@ def draft_of(
 
 
 def _read_reply(
-    text: str, scale: Scale, criterion: str, letters: bool = False, together: bool = False
+    text: str, scale: Scale, criterion: str, letters: bool = False, together: bool = False, numbered: bool = False
 ) -> tuple[float | None, str, str, bool]:
     """What a reply in a table says (see metal.data.tables.replies), by the reader that reads judges' replies. letters:
-    whether the prompt asked for the letter of a level; together: for all criteria.
+    whether the prompt asked for the letter of a level; together: for all criteria; numbered: levels' numbers shown.
     """
     from metal.data.files import whole_text
     from metal.raters.judges.prompts import letters_of
     from metal.raters.judges.reader import read_part, read_reply
 
     read = read_part if together else read_reply
-    verdict = read(text, scale, letters_of(scale) if letters else None, criterion)
+    verdict = read(text, scale, letters_of(scale) if letters else None, criterion, numbered=numbered)
     return verdict.score, verdict.reason, whole_text(verdict.justification or text), verdict.wavering
 
 

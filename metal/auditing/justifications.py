@@ -19,8 +19,8 @@ from metal.data.dataset import Dataset
 from metal.data.languages import sides
 from metal.data.records import Scale
 from metal.errors import Undefined
-from metal.raters.judges import forms
-from metal.raters.judges.reader import evidence_in
+from metal.raters.judges import forms, not_verdicts
+from metal.raters.judges.candidates import evidence_in
 from metal.stats.calibration import source_folds
 from metal.stats.correlation import pearson_influence
 from metal.stats.intervals import correlation_interval, interval_of_mean
@@ -194,7 +194,7 @@ def level_named(text: str, scale: Scale) -> float | None:
     if words.isdisjoint(_words(text)) and not any(map(scale.allows, numbers)):
         return None  # most texts; the reader takes a while
     given = [
-        each for each in evidence_in(text, scale, None, forms.TIED) if each.rank >= forms.TIED and not each.borrowed
+        each for each in evidence_in(text, scale, None, forms.OF_TOP) if each.rank >= forms.OF_TOP and not each.borrowed
     ]
     valid = [each for each in given if each.score is not None and scale.allows(each.score)]
     return max(valid, key=lambda each: (each.rank, each.place)).score if valid else None
@@ -207,7 +207,7 @@ def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
     """
     output = dataset.outputs[name]
     texts = (*output.shown, dataset.sources[output.source].text)
-    spans = [match[0] for match in forms.QUOTATION.finditer(text) if len(match[0]) >= QUOTED + 2]
+    spans = [match[0] for match in not_verdicts.QUOTATION.finditer(text) if len(match[0]) >= QUOTED + 2]
     if not spans or not any(texts):
         return 0, 0
     plain = " ".join(_words(" ".join(texts)))

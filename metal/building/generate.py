@@ -33,7 +33,8 @@ from metal.raters.judges.plan import rough_tokens
 from metal.raters.judges.prompts import Message, compiled, fence, fence_code, rubric_variables
 from metal.raters.judges.reader import EMPTY, UNPARSABLE
 from metal.raters.judges.rubric import Rubric
-from metal.raters.judges.structured import field_of, justification_in, objects_with, without_thoughts
+from metal.raters.judges.structured import field_of, justification_in, objects_with
+from metal.raters.judges.thoughts import without_thoughts
 
 REFERENCE = "reference"  # the quality of the summaries that people wrote
 TRANSLATION = "translation"  # the quality that is written into another language

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from metal.data.records import Level, Scale
 from metal.raters.judges.call import answer_schema
-from metal.raters.judges.reader import CUT_OFF, EMPTY, OFF_SCALE, UNPARSABLE, ReplyVerdict, read_reply
+from metal.raters.judges.reader import (
+    CUT_OFF,
+    EMPTY,
+    OFF_SCALE,
+    TWO_VERDICTS,
+    UNPARSABLE,
+    ReplyVerdict,
+    read_reply,
+)
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 SCALES = {
@@ -94,6 +102,23 @@ def test_letters_count_only_where_asked_for_in_any_case_and_on_the_scale() -> No
         assert read_reply(reply, FIVE, {"A": 9.0}).score is None
 
 
+CODED = Scale("ordinal", tuple(Level(place, f"S{place + 1}") for place in range(5)))
+
+
+def test_a_number_is_that_of_the_label_unless_the_judge_was_shown_the_numbers_of_levels() -> None:
+    for reply in ("1", "Score: 1", '{"score": 1}', "S1", "1 out of 5"):
+        assert read_reply(reply, CODED).score == 0
+    assert read_reply("0", CODED).reason == OFF_SCALE
+    assert read_reply('{"score": 1}', CODED, numbered=True).score == 1
+    assert read_reply('{"score": "S1"}', CODED, numbered=True).score == 0
+    assert read_reply("Answer: B", CODED, {"A": 0.0, "B": 1.0}).score == 1
+
+
+def test_a_range_on_levels_names_several_and_is_no_score() -> None:
+    for reply in ("Score: 3-5", '{"score": "2-4"}', "a score of 2 to 4 out of 5"):
+        assert read_reply(reply, FIVE).score is None
+
+
 # ---------------------------------------------------------------- any text at all
 
 WORDS = """
@@ -114,7 +139,7 @@ JSON = st.recursive(
 def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
     result = read_reply(text, scale, letters)
     if result.score is None:
-        assert result.reason in (EMPTY, CUT_OFF, UNPARSABLE, OFF_SCALE)
+        assert result.reason in (EMPTY, CUT_OFF, UNPARSABLE, OFF_SCALE, TWO_VERDICTS)
         assert not result.wavering
     else:
         assert not result.reason
@@ -211,6 +236,20 @@ LONG = 1_000_000
         "得分 ",
         "5 üzerinden ",
         "falls to ",
+        "<a>",
+        "<think>a</think>",
+        "[/THINK]",
+        "no, ",
+        "1, ",
+        "1|",
+        "1-2 ",
+        "4 for a, ",
+        "cannot rate ",
+        "impossible de ",
+        "overall ",
+        "Good, ",
+        "a: 1\n",
+        "I would make ",
     ],
 )
 def test_a_megabyte_of_anything_is_read_within_seconds(unit: str) -> None:
@@ -296,7 +335,7 @@ def test_right_on_two_hundred_replies_checked_by_hand(real: list[dict[str, str]]
 @pytest.mark.parametrize(
     ("identity", "score", "wavering"),
     [
-        ("26a9e523b25ada8c", 4, True),  # a second verdict on the same criterion
+        ("26a9e523b25ada8c", None, False),  # a second verdict on the same criterion: which one counts?
         ("c6e0843afc7403a4", 4, False),  # names the top value as what was not reached
         ("87a4365c3d591ff1", 4, False),
         ("bdade6b7e567a334", 4, False),
@@ -308,7 +347,9 @@ def test_right_on_two_hundred_replies_checked_by_hand(real: list[dict[str, str]]
         ("b9ab8d26f63adc35", 3, False),  # a bare number early, the reason after it
     ],
 )
-def test_odd_replies_read_by_hand(real: list[dict[str, str]], identity: str, score: float, wavering: bool) -> None:
+def test_odd_replies_read_by_hand(
+    real: list[dict[str, str]], identity: str, score: float | None, wavering: bool
+) -> None:
     reply = next(row for row in real if row["id"] == identity)
     result = read_reply(reply["reply"], BETWEEN, asked_for(reply))
     assert (result.score, result.wavering) == (score, wavering)
@@ -316,10 +357,41 @@ def test_odd_replies_read_by_hand(real: list[dict[str, str]], identity: str, sco
 
 @pytest.mark.reference
 def test_replies_the_reader_was_not_made_for(reference: Path) -> None:
-    """Mixtral on MLQE, 0 to 100; most of those without a verdict give a range."""
+    """Mixtral on MLQE, 0 to 100: most without a verdict give one for meaning and another for grammar."""
     with (reference / "mlqe-mixtral" / "ratings_full.csv").open(encoding="utf-8", newline="") as file:
         replies = [row["comment"] for row in csv.DictReader(file) if row["rater_kind"] == "llm"]
     read = [read_reply(reply, HUNDRED) for reply in replies]
     assert len(read) == 1052
-    assert sum(verdict.score is not None for verdict in read) / 1052 >= 0.97
+    assert sum(verdict.score is not None for verdict in read) / 1052 >= 0.95
+    assert sum(verdict.reason not in ("", TWO_VERDICTS) for verdict in read) / 1052 < 0.02
     assert sum(verdict.wavering for verdict in read) / 1052 < 0.05
+
+
+@pytest.mark.reference
+def test_hostile_replies_are_read_right_or_not_at_all(reference: Path) -> None:
+    lines = (reference / "harness" / "replies.jsonl").read_text(encoding="utf-8").split("\n")
+    wrong, left_out, rows = [], [], [json.loads(line) for line in lines if line]
+    for row in rows:
+        if row["levels"]:
+            scale = Scale("ordinal", tuple(Level(value, label) for value, label in row["levels"]))
+        else:
+            scale = Scale("interval", (), *row["ends"])
+        score = read_reply(row["reply"], scale).score
+        if score is not None and score != row["score"]:
+            wrong.append((row["reply"], score))
+        elif score != row["score"]:
+            left_out.append(row["reply"])
+    assert len(wrong) <= 0.02 * len(rows), wrong
+    assert len(left_out) <= 0.05 * len(rows), left_out
+
+
+@pytest.mark.reference
+def test_the_replies_of_pariksha_give_the_scores_beside_them(reference: Path) -> None:
+    folder = reference / "pariksha" / "gpt_eval" / "outputs" / "round1" / "individual"
+    replies = []
+    for path in sorted(folder.glob("*/*.json")):
+        for row in json.loads(path.read_text(encoding="utf-8")):
+            replies += [each for each in row.values() if isinstance(each, dict)]
+    assert len(replies) == 4620
+    for reply in replies:
+        assert read_reply(json.dumps(reply, ensure_ascii=False), QUALITY).score == reply["score"]

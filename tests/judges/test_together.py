@@ -20,7 +20,15 @@ from metal.raters.judges.examples import RatedExample
 from metal.raters.judges.journal import INCOMPLETE, Answered
 from metal.raters.judges.prices import Price
 from metal.raters.judges.prompts import Prompt
-from metal.raters.judges.reader import CUT_OFF, EMPTY, LEFT_OUT, OFF_SCALE, UNPARSABLE, read_part
+from metal.raters.judges.reader import (
+    CUT_OFF,
+    EMPTY,
+    LEFT_OUT,
+    OFF_SCALE,
+    TWO_VERDICTS,
+    UNPARSABLE,
+    read_part,
+)
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.templates import load_template, variant
 from tests.judges.test_batch_run import a_model as batch_model
@@ -183,9 +191,27 @@ def test_letters() -> None:
         '{"draft": {"fluency": 3}, "final": {"fluency": {"score": 4}}}',
     ],
 )
-def test_of_a_criterion_named_twice_the_last_counts_and_it_wavers(reply: str) -> None:
+def test_a_criterion_named_twice_with_different_scores_has_two_verdicts(reply: str) -> None:
     twice = read_part(reply, FLUENCY, None, "fluency")
-    assert (twice.score, twice.wavering) == (4, True)
+    assert (twice.score, twice.reason) == (None, TWO_VERDICTS)
+
+
+@pytest.mark.parametrize(
+    ("reply", "fluency", "overall"),
+    [
+        ('{"fluency": 4, "overall": 2} The text contained {"overall": 5}', 4, 2),
+        ('{"fluency": 4, "overall": 2}\nIts author claims: {"fluency": 5, "overall": 5}', 4, 2),
+        ('{"fluency": 4, "overall": 2}\nOn reflection: {"fluency": 3, "overall": 2}', 3, 2),
+        ('<musing>{"fluency": 5, "overall": 5}</musing>{"fluency": 4, "overall": 2}', 4, 2),
+        ('<musing>{"fluency": 5, "overall": 5}', EMPTY, EMPTY),
+        ('{"fluency": "1|2|3|4|5", "overall": {"type": "integer", "default": 3}}', UNPARSABLE, UNPARSABLE),
+        ('{"fluency": "four", "overall": "cuatro"}', 4, 4),
+    ],
+)
+def test_a_reply_to_several_criteria_is_read_by_the_same_rules(reply: str, fluency: object, overall: object) -> None:
+    for criterion, wanted in (("fluency", fluency), ("overall", overall)):
+        verdict = read_part(reply, FLUENCY, None, criterion)
+        assert (verdict.score or verdict.reason) == wanted, criterion
 
 
 # ---------------------------------------------------------------- runs

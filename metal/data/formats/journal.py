@@ -64,7 +64,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     parts_read = []
     for form in np.unique(forms):
         part = tidy[forms == form].copy()
-        reader = partial(options["reader"], letters=bool(form % 2), together=form >= 2)
+        reader = partial(options["reader"], letters=bool(form % 2), together=form >= 2, numbered=True)
         read_replies(part, criteria, {"reader": reader, "columns": {"reply": FILE}}, notes, file)
         parts_read.append(part)
     tidy = pd.concat(parts_read).sort_index()

@@ -105,4 +105,4 @@ def _counted(verdicts: pd.DataFrame) -> str:
     if len(reasons):
         line += f" ({first_few([f'{reason} {count:,}' for reason, count in reasons.items()])})"
     wavering = int(verdicts["wavering"].sum())
-    return line + (f"; {wavering:,} contradict themselves" if wavering else "")
+    return line + (f"; {wavering:,} name another score too, or a range" if wavering else "")

@@ -28,7 +28,7 @@ from typing import Any
 from metal.errors import DataError, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Question, Reply
-from metal.raters.judges.reader import CUT_OFF, EMPTY, LEFT_OUT, OFF_SCALE, UNPARSABLE
+from metal.raters.judges.reader import CUT_OFF, EMPTY, LEFT_OUT, OFF_SCALE, TWO_VERDICTS, UNPARSABLE
 
 FILE = "journal.jsonl"
 LOCK = ".lock"
@@ -177,7 +177,7 @@ def read_line(path: Path, line: bytes, place: int = 0) -> dict[str, Any]:
 # Kinds of records besides VERDICT and the reasons for a reply without one.
 FAILED, REJECTED = "failed", "rejected"
 INCOMPLETE = "incomplete"  # a reply without a verdict on some of its criteria
-ASK_AGAIN = frozenset({UNPARSABLE, OFF_SCALE, EMPTY, CUT_OFF, LEFT_OUT, INCOMPLETE})
+ASK_AGAIN = frozenset({UNPARSABLE, OFF_SCALE, TWO_VERDICTS, EMPTY, CUT_OFF, LEFT_OUT, INCOMPLETE})
 # Refusals of a request that resuming does not change.
 LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG, calls.NO_SOURCE, calls.NO_NUMBER})
 

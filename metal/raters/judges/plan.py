@@ -72,7 +72,10 @@ class JudgingQuestion:
         """
         scale, together = self.prompt.rubrics[criterion].criterion.scale, self.prompt.template.together
         asked, truncated = (scale, self.prompt.letters(criterion), criterion), ending == calls.TRUNCATED
-        verdict = read_part(text, *asked, truncated) if together else read_reply(text, *asked)
+        if together:
+            verdict = read_part(text, *asked, truncated, numbered=True)
+        else:
+            verdict = read_reply(text, *asked, numbered=True)
         if ending == calls.COMPLETE:
             return verdict
         if truncated and verdict.score is not None and (together or text.rstrip().endswith(("}", "```"))):

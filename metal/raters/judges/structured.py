@@ -1,4 +1,4 @@
-"""What a reply consists of: thoughts that come before an answer, and JSON objects wherever they stand."""
+"""The JSON objects of a reply, wherever they stand."""
 
 from __future__ import annotations
 
@@ -9,30 +9,6 @@ from typing import Any
 import regex
 
 REASON_KEYS = ("justification", "reason", "explanation", "rationale", "comments", "comment", "reasoning")
-
-# The channels of open models: <think> ... </think>, [THINK] ... [/THINK], <|channel|>analysis<|message|> ...
-_THOUGHT = regex.compile(r"<think(?:ing)?>|\[THINK\]", regex.I)
-_THOUGHT_END = regex.compile(r"</think(?:ing)?>|\[/THINK\]|assistantfinal", regex.I)
-_CHANNEL = regex.compile(r"<\|(?:channel|start)\|>")
-_FINAL_CHANNEL = regex.compile(r"<\|channel\|>\s*final\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,99})?<\|message\|>")
-_CHANNEL_MARK = regex.compile(r"<\|\w{1,20}\|>")
-
-
-def without_thoughts(text: str) -> str:
-    """The reply without the thoughts that some open models write before it; empty where only thoughts came.
-
-    A structured reply keeps its text: it may speak of such marks itself.
-    """
-    bare = text.strip()
-    if _CHANNEL.match(bare):
-        _, *answers = _FINAL_CHANNEL.split(bare)
-        bare = _CHANNEL_MARK.sub(" ", answers[-1]).strip() if answers else ""
-    if bare.startswith(("{", "[", "```")) and not _THOUGHT.match(bare):
-        return bare
-    answer = _THOUGHT_END.split(bare)[-1].strip()
-    return "" if _THOUGHT.match(answer) else answer
-
-
 _OBJECT = regex.compile(r"\{\s*+[\"}]")
 _WITH_KEY = regex.compile(r"\{\s*+\"[^\"\n]{1,60}\"\s*+:")
 _MEMBER = regex.compile(r"\s*+[{\[,]\s*+(?:(?P<name>\"(?:[^\"\\]|\\.)*+\")\s*+:\s*+)?", regex.S)

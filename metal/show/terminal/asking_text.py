@@ -203,7 +203,7 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
         listed = ", ".join(f"{version} ({count:,})" for version, count in tally.versions.most_common())
         yield f"warning: {name}: several model versions answered: {listed}"
     if tally.wavering:
-        yield f"{name}: {tally.wavering:,} replies name two verdicts; the last of the clearest counts"
+        yield f"{name}: {tally.wavering:,} replies name another score beside the one that counts, or a range"
     for why, count in tally.unsure.items():
         yield f"{name}: {count:,} answers without a probability: {why}"
     if tally.asked_again:

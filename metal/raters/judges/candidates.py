@@ -1,0 +1,225 @@
+"""What a text gives as a verdict, with its rank and with what the words around it say of it.
+
+What only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are looked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import regex
+
+from metal.data.records import Scale
+from metal.raters.judges import forms, not_verdicts
+from metal.raters.judges.not_verdicts import Surroundings, blanked, without_verdicts_of_none
+from metal.raters.judges.reply_words import words_in
+
+LONGEST_END = 50_000  # characters at either end of a reply that are read
+_HEADING = regex.compile(r"\A\s*#{1,6}\s+")
+_AFTER_VALUE = regex.compile(r"[\s=:.(\N{EN DASH}-]+(.*)")  # 2 = Good
+_THOUSANDS = regex.compile(r".*,\d{3,}")
+_CODE = regex.compile(r"[-+]?0\d")
+_SCHEMA_TYPES = {"integer", "number", "string", "object", "array", "boolean"}  # of a JSON schema
+
+
+class Evidence(NamedTuple):
+    """Something given as a verdict.
+
+    score: None for an object without one. borrowed: it is not the judge's own. corrects: it replaces those before it.
+    middle: it is that of a range.
+    """
+
+    rank: int
+    place: int
+    score: float | None
+    borrowed: bool = False
+    corrects: bool = False
+    middle: bool = False
+
+
+def number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
+    """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good", "two"."""
+    if isinstance(value, Mapping):  # {"stars": 4, "of": "clarity"}, but no schema: {"type": "integer", "default": 3}
+        if value.get("type") in _SCHEMA_TYPES or "enum" in value:
+            return None
+        numbers = [inner for inner in value.values() if isinstance(inner, int | float)]
+        value = numbers[0] if len(numbers) == 1 else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return finite(value)
+    if not isinstance(value, str):
+        return None
+    value = value[:LONGEST_END]
+    alone = verdict_alone(value.strip(), scale, letters)
+    if alone is not None:
+        return alone
+    if not_verdicts.REFUSAL.match(value):
+        return None
+    if own := [given for given in evidence_in(value, scale, letters) if not given.borrowed]:
+        best = max(own)
+        return None if any(given.rank == best.rank and given.score != best.score for given in own) else best.score
+    value = without_verdicts_of_none(value, percent=False)
+    leading = forms.LEADING_NUMBER.match(value)
+    return read_number(leading["n"]) if leading else None
+
+
+def evidence_in(
+    text: str, scale: Scale, letters: Mapping[str, float] | None, least: int = forms.ASIDE
+) -> Iterator[Evidence]:
+    """All that a text gives as a verdict; not all of it need be on the scale.
+
+    least: the rank of the least forms that numbers are looked for in, to save time.
+    """
+    text = without_verdicts_of_none(text, percent=scale.high == 100)
+    text, middles = _with_middles(text, scale)
+    around = Surroundings(text)
+    left = verdict_alone(text.strip(), scale, letters)
+    if left is not None:
+        yield Evidence(forms.TIED, len(text) - len(text.lstrip()), left, middle=bool(middles))
+    unquoted = blanked(not_verdicts.QUOTED_LINE, blanked(not_verdicts.QUOTATION, text))
+    for rank, match, group, score in (*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})):
+        place = match.start(group)
+        borrowed = (
+            unquoted[match.start()] != text[match.start()]
+            or around.borrowed(place)
+            or (match[0].startswith("<") and around.borrowed(match.start()))  # <score>2</score>
+            or not_verdicts.DOUBTED.match(text, match.end())
+        )
+        if rank in (forms.OF_TOP, forms.TIED) and around.concludes(place):
+            rank = forms.FINAL
+        yield Evidence(rank, place, score, bool(borrowed), middle=place in middles)
+
+
+def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
+    """The text with the middle of each range in place of it (`10-15`: 12.5), and where these are.
+
+    On levels a range names several of them, and one that spans more than a quarter of a scale says too little: these
+    are blanked out.
+    """
+    if not not_verdicts.RANGE.search(text):
+        return text, set()
+    middles: set[int] = set()
+    ends = (scale.low, scale.high)
+    widest = 0.0 if None in ends or scale.levels else (float(ends[1] or 0) - float(ends[0] or 0)) / 4
+
+    def middle_of(match: Any) -> str:
+        low, high = read_number(match["low"]), read_number(match["high"])
+        if low is None or high is None or low >= high:
+            return str(match[0])
+        if high - low > widest or not (scale.allows(low) and scale.allows(high)):
+            return " " * len(match[0])
+        middles.add(match.start())
+        return f"{(low + high) / 2:g}".ljust(len(match[0]))
+
+    return not_verdicts.RANGE.sub(middle_of, text), middles
+
+
+def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
+    """The verdict of a text that is nothing else: `2`, `**Good**`, `(B)`, `Assistant B`, `two`, `2 Good`."""
+    bare = _HEADING.sub("", text).strip(" \t\n\"'*_`()[].:。")
+    if letters and (letter := regex.sub(rf"\A{forms.LETTERED}", "", bare).upper()) in letters:
+        return letters[letter]
+    for level in scale.levels:
+        label = level.label.casefold()
+        if bare.casefold() == label and read_number(level.label) is None:
+            return level.value
+        value = f"{level.value:g}"
+        after_value = _AFTER_VALUE.fullmatch(bare, len(value)) if bare.startswith(value) else None
+        if after_value and after_value[1].casefold() == label:
+            return level.value
+    return read_number(forms.LEVEL.sub("", bare)) if len(bare) <= 16 else None
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and read_number(str(value)) is not None
+
+
+def read_number(text: str) -> float | None:
+    """The number that a text is, in digits or as a word up to ten; None for any other text.
+
+    >>> read_number("Four"), read_number("3,5"), read_number("1,000")
+    (4.0, 3.5, None)
+    """
+    if _THOUSANDS.fullmatch(text) or _CODE.match(text):
+        return None  # 1,000: a thousand, which is on no scale; 03: a date or a code
+    word = text.lower()
+    if word in forms.NUMBER_WORDS:
+        return forms.NUMBER_WORDS[word]
+    if word in forms.NUMBER_WORDS_ELSEWHERE:
+        return forms.NUMBER_WORDS_ELSEWHERE[word]
+    try:
+        return finite(float(text.replace("\N{MINUS SIGN}", "-").replace(",", ".")))
+    except ValueError:
+        return None
+
+
+def finite(value: float) -> float | None:
+    """The value as a float; None where it is too large for one, infinite or NaN."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+_Found = tuple[int, Any, str | int, float]  # the rank, the match, the group that holds the score, the score
+
+
+def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
+    """Each number that is given as a verdict, unless it is out of another scale's top; and the label beside it."""
+    allowed = tops(scale)
+    lowered = text.lower()
+    nouns = words_in(lowered, "nouns")
+    patterns = [(rank, forms.form_pattern(form)) for rank, form in forms.FORMS if rank >= least]
+    of_nouns = forms.noun_pattern(nouns) if nouns else None
+    patterns += [(forms.TIED, of_nouns)] if nouns else []
+    closes = forms.NAMED_LINE.match(text.rstrip().rpartition("\n")[2])
+    patterns.append((forms.TIED if closes else forms.OTHER, forms.NAMED_LINE))
+    if lowered.count(" for ") > 1:
+        patterns.append((forms.TIED, forms.FOR_EACH))
+    if "star" in lowered or forms.STAR.search(text):
+        patterns.append((forms.TIED, forms.COUNTED_STARS))
+    has_number = nouns or forms.ANY_NUMBER.search(text) or words_in(lowered, "numbers")
+    for rank, pattern in patterns if has_number else ():
+        for match in pattern.finditer(text, overlapped=True):
+            number, groups = read_number(match["n"]), match.groupdict()
+            top = groups.get("top")
+            if number is None or (top and allowed and read_number(top) not in allowed):
+                continue
+            if rank != forms.FINAL and not_verdicts.IN_BRACKETS.search(
+                text, max(0, match.start() - 200), match.start()
+            ):
+                ranked = forms.OTHER if rank in (forms.OF_TOP, forms.TIED) else forms.ASIDE
+            else:
+                names_all = pattern is of_nouns and forms.NAMES_THE_WHOLE.search(match[0])
+                ranked = forms.FINAL if groups.get("final") or names_all else rank
+            named = not_verdicts.NAMED.match(text, match.end("n"))
+            if named and (beside := verdict_alone(named["label"], scale, None)) is not None:
+                yield ranked, match, "n", beside
+            yield ranked, match, "n", number
+    for match in forms.STARS.finditer(text):
+        yield forms.TIED, match, 0, len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0)
+
+
+def tops(scale: Scale) -> set[float]:
+    """What a score may be out of; empty for a scale without an end."""
+    if scale.levels:
+        return {max(scale.values)}
+    return set() if scale.high is None else {scale.high}
+
+
+def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterator[_Found]:
+    """Each label of the scale and each letter that is given as a verdict."""
+    if letters:
+        for match in forms.letter_pattern(tuple(letters)).finditer(text):
+            yield forms.TIED, match, "letter", letters[match["letter"]]
+    labels = {level.label.casefold(): level.value for level in scale.levels if read_number(level.label) is None}
+    folded = text.casefold()
+    if not any(label in folded for label in labels):
+        return  # the pattern takes longer to say so
+    text = blanked(forms.enumeration_of(tuple(labels)), text)
+    for match in forms.label_pattern(tuple(labels)).finditer(text):
+        value = labels.get(match["label"].casefold())  # letters can match that do not fold alike
+        if value is not None:
+            yield forms.FINAL if match["final"] else forms.OTHER if match["bold"] else forms.TIED, match, "label", value

@@ -1,0 +1,227 @@
+"""What gives no verdict of the judge though it looks like one, and what a verdict depends on that stands around it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from metal.raters.judges.forms import DIGITS, GET, GIVE, JUDGED, NUMBER, OUT_OF, OUT_OF_TOP, THINGS, UNIT
+from metal.raters.judges.reply_words import pattern_of, words_in
+
+# ---------------------------------------------------------------- what stands around a verdict
+
+PERCENT = regex.compile(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
+IN_BRACKETS = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
+QUOTATION = regex.compile(
+    r"(?<=[\s(\[:,*_\N{EM DASH}])(?<![.!?\n]\s?)"
+    r"(?:[\"“„][^\"“”„\n]+[\"”“]|«[^«»\n]+»|[‘'](?=\w)(?:[^'‘’\n]|['’](?=\w)){1,200}['’](?!\w))"
+    r"|「[^」\n]+」|『[^』\n]+』"
+)
+_OTHER = r"(?:previous|earlier|last|other|another|revised|improved|corrected|alternative|better|perfect|ideal)"
+_ONE = rf"(?:one|rater|judge|reviewer|version|system|sentence|{JUDGED})"
+_SOMEBODY = (
+    rf"(?:(?:{_OTHER}\s+{_ONE}|human(?:\s+\p{{L}}+)?|"
+    rf"reference(?:\s+{JUDGED})?)(?:['’]s|\s+(?:{GIVE}|{GET}|has|had|was|an?|would|might|could|scored?)\b)|initially|"
+    r"sa(?:ys|id)|state[sd]|asks|asked\s+me|order(?:s|ed)|claim(?:s|ed)(?=\s*:|\s+(?:that|to|it|the|an?)\b)|tells|told|demand(?:s|ed)|"
+    r"instruct(?:s|ed)|want(?:s|ed)|tri(?:es|ed)|attempt(?:s|ed)|insert(?:s|ed)|(?<!\b(?:that|which)\s)(?:contain|include)(?:s|d|ed))"
+)
+# Those whose ratings the rated text tells of, or that are rated in it.
+_OTHERS = (
+    r"(?:customer|user|author|guest|reviewer|critic|client|visitor|viewer|reader|student|buyer|travell?er|magazine|article|"
+    r"source|review|film|movie|book|restaurant|hotel|product|phone|game|album|show)s?"
+)
+# Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
+# got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter, it would get
+BORROWED = regex.compile(
+    rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if|(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
+    rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{JUDGED}\b)\p{{L}}+|"
+    rf"{_OTHER}\s+{_ONE},?\s+(?:which|that)\s+I\s+(?:gave|rated|scored)|"
+    rf"{_OTHERS}\s+(?:gave|gives?|rated?|rates|award(?:s|ed)|earn(?:s|ed)|gets?|got|has|receive[sd])|"
+    r"(?:if\s+(?!I\b|forced)|had\s+(?:it|the|this)\s)[^.!?;\n]+,\s[^.!?;,\n]*\b(?:would|could))\b"
+    r"(?:[\s:\"“‘'(*]+(?!(?:I|my|so|but|which|this(?!\s*:))\b|and\b(?!\s+(?:give|rate|score|answer|assign|award|return|say)\b))"
+    r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
+)
+# Just after a score that is hypothetical or asked about: (would be 5) if it was shorter | (Score: 5)?
+DOUBTED = regex.compile(
+    r"(?i)(?<=\b(?:would|could|might)\b[^.!?;\n]{0,80})[^\w.!?;\n]*(?:\p{L}+\s+){0,3}?(?<!\b(?:even|as)\s)(?:if|unless)\b"
+    r"(?!\s+(?:I|forced)\b)|\s*(?:\p{L}+\s*)?[\"'*_]*\?",
+)
+# Just after a number: (Good)
+NAMED = regex.compile(rf"(?im){OUT_OF_TOP}[*_\s]*[(=:][\s\"'*_]*(?P<label>\p{{L}}[\p{{L}}\s-]*)[\"'*_]*\s*(?:[).;]|$)")
+REFUSAL = regex.compile(r"\W*(?:I\s+)?(?:refuse|decline|cannot|can['’]t|unable|n/?a|none|no)\b", regex.I)
+# A reply that opens with a refusal to judge.
+DECLINED = regex.compile(
+    r"\W*(?:I(?:['’]m|\s+am)?\s+)?(?:(?:must|have\s+to|will|would|respectfully)\s+){0,2}(?:decline|refuse|abstain|"
+    r"(?:(?:can|will|do|could)\s*not|can['’]t|won['’]t|don['’]t|unable\s+to|not\s+able\s+to)\s+(?:\p{L}+\s+){0,2}?"
+    r"(?:rate|score|judge|assess|evaluate|grade|assist|help|comply)|no\s+(?:score|rating|verdict|grade)|"
+    r"not\s+(?:applicable|rated|scored)|n/?a)\b(?!\s+but\b)",
+    regex.I,
+)
+QUOTED_LINE = regex.compile(r"^[ \t]*>[^\n]*", regex.M)  # of Markdown
+# Before a score, in its sentence, that is about all there is: overall, I would give ...
+_CONCLUDING = (
+    r"\b(?:overall|altogether|all\s+in\s+all|in\s+(?:total|conclusion|summary)|"
+    r"on\s+(?:the\s+whole|balance)|taken\s+together|considering\s+(?:all|every)\p{L}*)\b"
+)
+_CONCLUDES = regex.compile(_CONCLUDING, regex.I)
+_CONCLUDES_HERE = regex.compile(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
+OF_ASPECT = regex.compile(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
+_SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
+# 10-15 | 10 to 15 | 30 or 40
+RANGE = regex.compile(
+    rf"(?i)(?<![\w.,/-])(?P<low>{DIGITS})(?:\s*[-\N{{EN DASH}}]\s*|\s+(?:to|or)\s+)"
+    rf"(?P<high>{DIGITS})(?![\w]|[.,/:-]\d|-\w)"
+)
+
+
+class Surroundings:
+    """A text, and what stands before a place in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text, lowered = text, text.lower()
+        self._known: dict[int, bool] = {}
+        self._concludes = _CONCLUDES.search(text) is not None
+        self._borrows = _compiled(words_in(lowered, "borrows"), r"[^.!?。！？।\n]{0,80}\Z")
+        self._corrects = _compiled((*words_in(lowered, "corrects", "en"), *words_in(lowered, "corrects")))
+
+    def borrowed(self, place: int) -> bool:
+        """Whether what stands there is quoted, hypothetical or somebody else's."""
+        if place not in self._known:
+            begin = max(0, place - 200)
+            borrows = BORROWED.search(self.text, begin, place)
+            if not borrows and self._borrows:
+                borrows = self._borrows.search(self.text, begin, place)
+            self._known[place] = borrows is not None
+        return self._known[place]
+
+    def corrects(self, place: int, since: int) -> bool:
+        """Whether words between both places say that what stands at the later one replaces what stands at the other.
+
+        A score for one aspect replaces none.
+        """
+        if self._corrects is None or OF_ASPECT.match(self.text, place):
+            return False
+        return self._corrects.search(self.text, max(since, place - 100), place) is not None
+
+    def concludes(self, place: int) -> bool:
+        """Whether what stands there is about all there is."""
+        begin = max(0, place - 300)
+        return self._concludes and _CONCLUDES_HERE.search(self.text, begin, place) is not None
+
+
+@lru_cache(maxsize=512)
+def _compiled(words: tuple[str, ...], then: str = "") -> Any:
+    """A pattern of any of these words; None without."""
+    return regex.compile(f"(?i){pattern_of(words)}{then}") if words else None
+
+
+# ---------------------------------------------------------------- what only looks like a verdict
+
+_MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:,?\s+\d{4}\b)?"
+ITEM = regex.compile(r"^[ \t*_-]{0,6}(?P<place>\d{1,2})[.)]\s", regex.M)  # of a numbered list
+_OR = r"(?:(?:or|and|ou|oder|und|или|veya|o|y|e|또는|或|または|या|বা|أو|au)\s*)"
+_WHOLE = r"\d{1,9}+(?:\.\d+)?+"
+_FITS = (
+    r"\s+(?:\p{L}+\s+)?(?:be|seem|feel)\s+(?:\p{L}+\s+)?"
+    r"(?:appropriate|fair|fitting|suitable|right|reasonable|accurate|best|warranted|justified|apt|correct|my)\b"
+)
+NO_VERDICTS = tuple(
+    regex.compile(pattern, regex.I)
+    for pattern in (
+        # ~~4~~ 3 | <s>4</s> 3 | 4 → 3: struck out
+        r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<\n]{0,200}</\1>",
+        rf"{DIGITS}(?:{OUT_OF}{NUMBER})?[\s*_]*(?:[→➔➜⇒]|[-=]+>)(?=[\s\"'*_`(]*\d)",
+        # 1|2|3 | 1, 2 or 3 | 1/2/3: an enumeration
+        rf"(?<![\d.,/]){_WHOLE}(?:\s*\|\s*{_WHOLE})+",
+        rf"(?<![\d.,/]){_WHOLE}(?:\s*[,/、،]\s*{_OR}?{_WHOLE}){{2,}}|(?<![\d.,/]){_WHOLE}(?:,\s*{_WHOLE})+,?\s+{_OR}{_WHOLE}",
+        # I cannot give a 3 or any other score | unable to rate this 5-sentence text: to the end of the clause
+        r"\b(?:(?:can|could|would|will)(?:\s*not|n['’]?t)|won['’]t|(?:not\s+|un)able\s+to|(?:refuse|decline|impossible)\s+to|"
+        r"not\s+possible\s+to)\s+(?!rate\s+it\b)(?:\p{L}+\s+){0,2}?"
+        r"(?:rate|score|judge|assess|evaluate|grade|give|provide|assign|offer|assist|help(?!\s+but)|answer|comply|determine|fulfil\p{L}*)\b"
+        r"(?:[^.!?;,\n]|[.,](?=\d)|,(?!\s*(?:but|so|I|it|my|the|instead|hence|thus)\b))*+",
+        # what would have to be: which would make it a 5 out of 5 | to elevate it to a perfect 5
+        r"\b(?:would|could|might|to)\s+(?:\p{L}+\s+)?(?:make|turn|bring|raise|lift|elevate|push|bump|improve|boost)\b[^.!?;,\n\d]{0,60}?"
+        rf"\b(?:an?|to|at|of|perfect|full)\s+{NUMBER}(?:{OUT_OF}{NUMBER})?",
+        # confidence: 90%
+        r"\bconfiden(?:ce|t)\b[^\d.;\n]{0,24}+\d+(?:\.\d+)?(?:\s*/\s*\d+|\s*%)?",
+        # the highest possible score is 5
+        r"\b(?:max(?:imum)?|highest|top|best|perfect|min(?:imum)?|lowest)\s+(?:\p{L}+\s+){0,5}?(?:score|rating)"
+        rf"\s*(?:is|being|:|=)\s*{NUMBER}",
+        # a score of 5 would need ... | rating it 1 would be unfair | a 5 is reserved for ...; but 4 would be fair
+        rf"\b(?:scor(?:es?|ing)|rat(?:e|ing)|giving)[:\s]+(?:(?:of|it|this|an?)\s+){{0,2}}{NUMBER}\s+(?:would(?!{_FITS})|"
+        r"impl(?:y|ies)|requires?|needs?|allows?|means|stands|(?:is|was)\s+(?:for|reserved|given|not))\b",
+        rf"(?<![\d.]){NUMBER}[ \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
+        rf"\bto\s+score\s+(?:an?\s+)?{NUMBER}\b",
+        # on a scale from 1 to 5 | (1-5)
+        r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
+        rf"{NUMBER}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{NUMBER}",
+        r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",
+        # keeps it from earning a 5 | not a 5 | rather than a score of 4 | to reach 5
+        r"\bfrom\s+(?:being|achieving|getting|earning|receiving|deserving|scoring)(?:\s+\p{L}+){0,6}?\s+"
+        rf"{NUMBER}(?:{OUT_OF}{NUMBER})?",
+        r"\b(?:not|never|neither|nor|\p{L}+n['’]t|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
+        r"to\s+(?:get|reach|earn|achieve|make\s+it)|closer\s+to|"
+        r"higher\s+(?:score|rating|evaluation)(?:,|\s+such\s+as|\s+more\s+like|\s+of|\s+around){0,3}|"
+        r"(?:revised|improved|corrected)\b(?:\s+\p{L}+){0,3}:)"
+        r"(?:\s+(?:it|this|that|quite|overall|final|be|rate|rated|score|scored|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|rating|of|as|"
+        rf"to|get|at|reach)){{0,8}}+\s+[\"'(]?{NUMBER}(?:{OUT_OF}{NUMBER})?",
+        # Errors: 4 | Error code: 4 | Assistant A: 4
+        rf"\b{THINGS}(?:\s+(?:code|count|found))?\s*[:=]\s*{NUMBER}",
+        rf"\b(?:assistant|model|system|response|candidate|translation|summary)\s+[A-C]\s*:\s*{NUMBER}(?:{OUT_OF}{NUMBER})?",
+        # 2 January 2026 | January 2, 2026
+        rf"\b\d{{1,2}}\s+(?:of\s+)?{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}\b(?!\s*/)",
+        # deducted 1 point
+        r"\b(?:deduct\w*|subtract\w*|los(?:e|es|ing)|lost|minus|took\s+off|remov\w+)\s+(?:by\s+)?"
+        rf"{NUMBER}(?:\s+points?)?",
+    )
+)
+
+
+def without_verdicts_of_none(text: str, percent: bool) -> str:
+    """The text with what only looks like a verdict blanked out, so that places stay.
+
+    percent: whether `%` after a score says nothing more, since the scale goes to 100.
+    """
+    numbered = len({"1", "2"} & {match["place"] for match in ITEM.finditer(text)}) == 2
+    patterns = [*NO_VERDICTS, *([ITEM] if numbered else []), *([PERCENT] if percent else [])]
+    lowered = text.lower()
+    if before := words_in(lowered, "not_before"):
+        patterns.append(_compiled(before, rf"\s*(?:\p{{L}}+\s+){{0,2}}?{DIGITS}"))
+    if after := words_in(lowered, "not_after"):
+        patterns.append(_denied_after(after))
+    for pattern in patterns:
+        text = blanked(pattern, text)
+    if refusal := _compiled(words_in(lowered, "cannot")):
+        text = _without_sentences(refusal, text)
+    return text
+
+
+def blanked(pattern: Any, text: str) -> str:
+    """The text with what the pattern matches blanked out, but not by so many blanks that patterns get lost in them."""
+    return str(pattern.sub(lambda match: _blanks(len(match[0])), text))
+
+
+def _blanks(length: int) -> str:
+    return " " * length if length <= 100 else " " * 50 + "\0" * (length - 100) + " " * 50
+
+
+@lru_cache(maxsize=512)
+def _denied_after(words: tuple[str, ...]) -> Any:
+    return regex.compile(rf"(?i){DIGITS}\s?{UNIT}?\s*{pattern_of(words)}")
+
+
+def _without_sentences(pattern: Any, text: str) -> str:
+    """The text with each sentence blanked out that the pattern matches in."""
+    kept, done = "", 0
+    for match in pattern.finditer(text):
+        if match.start() < done:
+            continue
+        begin = done
+        for end in _SENTENCE_END.finditer(text, done, match.start()):
+            begin = end.end()
+        after = _SENTENCE_END.search(text, match.end())
+        ends = after.start() if after else len(text)
+        kept, done = kept + text[done:begin] + _blanks(ends - begin), ends
+    return kept + text[done:]

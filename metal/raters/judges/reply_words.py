@@ -1,0 +1,70 @@
+"""The words of replies in each language that the reader knows, from reply_words.toml, as parts of its patterns."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import regex
+
+OF_FORMS = "en"  # its other words are in the patterns of forms.py
+_LETTERS = r"[\p{L}\p{M}]"
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")  # whose words stand close to others
+
+
+@lru_cache(maxsize=1)
+def _tables() -> Mapping[str, Mapping[str, Any]]:
+    with Path(__file__).with_name("reply_words.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def words_of(key: str, *tables: str) -> list[str]:
+    """What these tables list under a key; without tables, those of all languages but that of forms.py."""
+    listed: list[str] = []
+    for name in tables or [name for name in _tables() if name != OF_FORMS]:
+        listed += _tables()[name].get(key, [])
+    return listed
+
+
+def number_words(*languages: str) -> dict[str, float]:
+    """Word -> number, from nought to ten, in these languages or all others than that of forms.py."""
+    numbers: dict[str, float] = {}
+    for language in languages or [name for name in _tables() if name != OF_FORMS]:
+        for value, forms_of_one in enumerate(words_of("numbers", language)):
+            for word in forms_of_one.split("|"):
+                numbers.setdefault(word, float(value))
+    return numbers
+
+
+def pattern_of(words: Iterable[str]) -> str:
+    """A pattern of any of these words, the longest first; whole words where the script has gaps between words."""
+    complete, begun, parts = [], [], []
+    for form in sorted({form for word in words for form in word.split("|")}, key=len, reverse=True):
+        pattern = regex.escape(form.rstrip("*"), special_only=True, literal_spaces=True).replace(" ", r"\s+")
+        if _UNSPACED.search(form):
+            parts.append(pattern)
+        elif form.endswith("*"):
+            complete.append(f"{pattern}{_LETTERS}*")
+        elif regex.search(rf"{_LETTERS}\Z", form):
+            complete.append(pattern)
+        else:
+            begun.append(pattern)
+    pieces = [f"(?<!{_LETTERS})(?:{'|'.join(complete)})(?!{_LETTERS})"] if complete else []
+    pieces += [f"(?<!{_LETTERS})(?:{'|'.join(begun)})"] if begun else []
+    return f"(?:{'|'.join([*pieces, *parts])})"
+
+
+def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
+    """Those of words_of that a text in lower case may hold: most texts hold few, and are searched for no others."""
+    return tuple([form for begins, form in _beginnings(lowered.isascii(), key, *tables) if begins in lowered])
+
+
+@lru_cache(maxsize=64)
+def _beginnings(in_ascii: bool, key: str, *tables: str) -> tuple[tuple[str, str], ...]:
+    """What a form begins with, in lower case, and the form. in_ascii: only what a text of ASCII alone may hold."""
+    forms = dict.fromkeys(form for word in words_of(key, *tables) for form in word.split("|"))
+    pairs = [(form.rstrip("*").lower(), form) for form in forms]
+    return tuple(pair for pair in pairs if pair[0].isascii() or not in_ascii)
