@@ -146,11 +146,11 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
     """The further tables of dataset.toml. Raises DataError for one of METAL's that is something else."""
     for name in ("sample", "generate", "generators", "probes"):
         if not isinstance(tables.get(name, {}), Mapping):
-            raise DataError(path, f"{name} is {tables[name]!r}", f"It is a table, [{name}]; restore the file")
+            raise DataError(path, f"{name} is {tables[name]!r}", f"METAL writes a table, [{name}]; take it out")
     for name, about in tables.get("generators", {}).items():
         if not isinstance(about, Mapping):
             raise DataError(
-                path, f"generator {name} is {about!r}", "It is a table: [generators.NAME]; restore the file"
+                path, f"generator {name} is {about!r}", "METAL writes tables, [generators.NAME]; take it out"
             )
     return tables
 

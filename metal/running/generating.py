@@ -31,7 +31,7 @@ from metal.data.records import Output
 from metal.data.replacing import refusal
 from metal.data.text import listed, plural, signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
-from metal.errors import DataError, MetalError, UsageError
+from metal.errors import MetalError, UsageError
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
@@ -226,12 +226,6 @@ def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
 def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None = None) -> GenerateJob:
     """The dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
     dataset = load_dataset(folder)
-    for key in ("generators", "sample"):
-        entry = dataset.extra.get(key, {})
-        if not isinstance(entry, dict) or (
-            key == "generators" and not all(isinstance(v, dict) for v in entry.values())
-        ):
-            raise DataError(folder / "dataset.toml", f"{key} is not what METAL wrote there", "Take it out")
     check_outside(folder)
     if not (os.access(folder, os.W_OK) and os.access(folder.resolve().parent, os.W_OK)):
         raise UsageError(f"{folder} cannot be written to; change its rights, or generate into a copy of it")
