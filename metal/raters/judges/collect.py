@@ -36,7 +36,7 @@ class CallStatistics:
 
     kinds: VERDICT or why there is none, for each rating. failed: calls given up, to be made when the run is resumed.
     failures: what was said, for each time that one was given up; kept_bodies: what came then, which may have been paid.
-    retried, asked_again: calls. wavering: verdicts that contradict themselves. unsure: why verdicts lack a probability
+    retried, asked_again: calls. wavering: verdicts beside another score. unsure: why verdicts lack a probability
     that was asked for. reused: answers taken from other runs. batched: of the tokens, those of the batch service ("in",
     "out"). uncounted: replies whose tokens the provider did not give. seconds: of each reply.
     """
