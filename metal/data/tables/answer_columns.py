@@ -44,9 +44,10 @@ def holds_answers(column: pd.Series) -> bool:
         return column.nunique() <= MOST_LEVELS or bool(column.dropna().mod(1).ne(0).any())
     texts = as_texts(column)
     categories = texts.array.categories.tolist()
-    counts = np.bincount(texts.array.codes[filled.to_numpy()], minlength=len(categories)).tolist()
+    codes = texts.array.codes
+    counts = np.bincount(codes[codes >= 0], minlength=len(categories)).tolist()
     counted = {text: count for text, count in zip(categories, counts, strict=True) if count}
-    if len(counted) > 5000 or max(map(len, counted)) > LONGEST:
+    if not counted or len(counted) > 5000 or max(map(len, counted)) > LONGEST:
         return False
     answers = _read(tuple(counted.items()))
     words = answers.in_words

@@ -65,7 +65,8 @@ def _guessed(
         free = [by_name[name] for name in guesses if name in by_name and by_name[name] not in taken]
         free = [column for column in free if (role, column) not in refuted]
         if role == "score":  # `answer` may be what was rated
-            free = sorted(free, key=lambda column: not holds_answers(frame[column]))
+            answers = [column for column in free if holds_answers(frame[column])]
+            free = answers or free
         if free:
             guessed[role] = free[0]
     return guessed
