@@ -152,7 +152,7 @@ def test_a_stopped_run_is_read_from_its_journal(tmp_path: Path) -> None:
     flipped = metal.read(tmp_path / "run").ratings
     assert flipped["score"].dropna().tolist() == [1 - score for score in run.ratings["score"].dropna()]
     (tmp_path / "run" / "run.toml").unlink()
-    with pytest.raises(UsageError, match="the dataset that was judged is not at hand; give it as `into`"):
+    with pytest.raises(UsageError, match="the dataset that was judged is not at hand; read it into that"):
         metal.read(tmp_path / "run")
 
 

@@ -110,11 +110,11 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     decoded = content.decode("utf-16" if wide else "utf-8-sig")
     if not decoded.strip():
         raise DataError(path, "the file is empty", "The first row names the columns")
+    old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded
+    decoded = decoded.replace("\r", "\n") if old_mac else decoded
     exported = {*first_row(decoded)} >= EXPORTED
     above, separator = (0, ",") if exported else _above_header(decoded[:SNIFFED])
-    old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded
     if above or wide or old_mac or decoded[0] in "\r\n":
-        decoded = decoded.replace("\r", "\n") if old_mac else decoded
         decoded = "".join(decoded.splitlines(keepends=True)[above:]).lstrip("\r\n")
         content = decoded.encode()  # the header is the first row
     top = list(islice(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator)), LOOKED_AT))
