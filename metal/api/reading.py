@@ -27,9 +27,9 @@ class TableOptions(TypedDict, total=False):
     columns: Annotated[
         Pairs | None,
         Option(
-            "Which column plays which role: output, source, generator, language, criterion, rater, repeat, kind, group, "
-            "score, reply, reason, comment, confidence, content, text, source_text, reference; of pairs winner, first, "
-            "second, first_text, second_text, shown. Ids in several columns: A+B.",
+            "Which column plays which role: output, source, generator, language, criterion, rater, repeat, kind, "
+            "group, score, reply, reason, comment, confidence, content, text, source_text, reference; of pairs winner, "
+            "first, second, first_text, second_text, shown. Ids in several columns: A+B.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
             commas=True,
