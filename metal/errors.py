@@ -51,11 +51,20 @@ class UnknownOrder(DataError):
 
 
 class NoColumn(DataError):
-    """A table has no column for a role. role: which. columns: those there are."""
+    """A table has no column for a role. role: which. columns: those there are. answers: those that may hold answers."""
 
-    def __init__(self, where: object, role: str, columns: Iterable[str], problem: str, remedy: str) -> None:
+    def __init__(
+        self,
+        where: object,
+        role: str,
+        columns: Iterable[str],
+        problem: str,
+        remedy: str,
+        answers: Iterable[str] = (),
+    ) -> None:
         self.role = role
         self.columns = tuple(columns)
+        self.answers = tuple(answers)
         super().__init__(where, problem, remedy)
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 AFTER_READING = ("map_sources", "map_generators", "texts")  # options that the reader of a table does not take
 Parse = Callable[[Sequence[str]], dict[str, Any]]
 Words = list[str]
-MOST_ANSWERS = 10  # different words of a scale
 
 
 def ask_about(
@@ -116,7 +115,7 @@ def _read(dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]) 
             asked.add(missing.role)
             if dialogue.is_new:
                 console.say(f"{missing.where}: {missing.problem}")
-            _add(options, _column(dialogue, path, missing, options))
+            _add(options, _column(dialogue, missing, options))
         except UnknownOrder as unknown:
             if unknown.criterion in asked:
                 raise
@@ -128,14 +127,14 @@ def _read(dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]) 
             _add(options, {"measures" if order == "nominal" else "levels": {escape(unknown.criterion): order}})
 
 
-def _column(dialogue: Dialogue, path: Path, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
+def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
     """The column of a role; of the rater, also several, each of which is a rater."""
     columns = ", ".join(missing.columns)
     if missing.role != "rater" or len(missing.columns) < 2 or "wide" in options:
         left = dialogue.left(missing.columns)
         column = dialogue.ask(f"Column of the {missing.role} ({', '.join(left)})", value_proc=one_of(left))
         return {"columns": {missing.role: column}}
-    answers = columns_of_answers(path, options.get("sheet", ""), missing.columns)
+    answers = missing.answers if len(missing.answers) > 1 else ()
 
     def read(text: str) -> tuple[str, ...]:
         if text.strip() in missing.columns:
@@ -149,21 +148,6 @@ def _column(dialogue: Dialogue, path: Path, missing: NoColumn, options: Mapping[
     question = f"Column of the rater ({columns}), or {each}"
     named = dialogue.ask(question, default="each" if answers else None, value_proc=read)
     return {"wide": named} if len(named) > 1 else {"columns": {"rater": named[0]}}
-
-
-def columns_of_answers(path: Path, sheet: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """Those of the columns, two or more, whose cells look like answers: numbers, or few words that repeat."""
-    from metal.data.tables.cells import as_numbers
-    from metal.data.tables.files import read_frame
-
-    frame = read_frame(path, sheet)
-    answers = []
-    for name in columns:
-        cells = frame[name].dropna()
-        few = 1 < cells.nunique() <= min(MOST_ANSWERS, len(cells) / 2)
-        if few or (len(cells) and as_numbers(cells).notna().all()):
-            answers.append(name)
-    return tuple(answers) if len(answers) > 1 else ()
 
 
 def _order(text: str, words: Sequence[str]) -> str:
@@ -196,7 +180,12 @@ def _answers(
         language = dialogue.ask("Language of all rows, by code or name", default=guess, value_proc=_language)
         if language != guess:
             yield "language", language
-    if unread and all(output.source == output.output for output in dataset.outputs.values()):
+    texts = draft.columns.sources_by
+    if texts:
+        question = f"{len(dataset.sources)} texts in {texts!r} tell sources apart (yes, or no: each output has its own)"
+        if dialogue.ask(question, default="yes", value_proc=one_of(["yes", "no"])) == "no":
+            yield "columns", {"source": roles["output"]}
+    elif unread and all(output.source == output.output for output in dataset.outputs.values()):
         question = f"Column of the source, what outputs answer ({', '.join(unread)}); none if each has its own"
         source = dialogue.ask(question, default="none", value_proc=one_of(["none", *unread]))
         if source != "none":

@@ -152,11 +152,11 @@ def test_an_answer_with_which_the_table_cannot_be_read_is_asked_for_again(metal:
     """Nobody is asked for ever, nor thrown out: what is wrong is said, and another answer taken."""
     table = "thing,hue,by,mark\n1,red,Ann,1\n2,blue,Ann,2\n1,green,Bo,1\n2,grey,Bo,2\n"
     (tmp_path / "t.csv").write_text(table)
-    done = metal("import", "t.csv", "-i", typed="\n".join(["by", "hue", *[""] * 9]))
+    done = metal("import", "t.csv", "-i", typed="\n".join(["each", "by", "hue", *[""] * 9]))
     assert "rates output 'Ann' on overall a second time" in " ".join(done.out.split())
     assert set(library.read(tmp_path / "datasets" / "t").outputs) == {"red", "blue", "green", "grey"}
     (tmp_path / "none.csv").write_text(table.replace("green", "red"))
-    said = metal.start("import", "none.csv", "-i", typed="by\nhue\n" + "\n" * 9).wait(60)
+    said = metal.start("import", "none.csv", "-i", typed="each\nby\nhue\n" + "\n" * 9).wait(60)
     assert said.code == 2
     assert said.err.startswith("metal: none.csv row 4: rater 'thing' rates output 'red' on overall a second time")
 

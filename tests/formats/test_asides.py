@@ -106,7 +106,7 @@ def test_first_names_are_people_only_where_the_user_says_so(tmp_path: Path) -> N
     table = "id,clara,harmony,gpt-4\na,1,2,3\nb,2,2,1\n"
     with pytest.raises(NoColumn, match=r'do not say whose.*`wide=\["gpt-4", "clara", "harmony"\]`') as refused:
         read(tmp_path, table)
-    assert refused.value.columns == ("gpt-4", "clara", "harmony")
+    assert refused.value.answers == ("gpt-4", "clara", "harmony")
     told = read(tmp_path, table, wide=["gpt-4", "clara", "harmony"])
     assert {name: rater.kind for name, rater in told.raters.items()}["harmony"] == "human"
     assert set(read(tmp_path, table, kinds={"clara": "human", "harmony": "human"}).raters) == set(told.raters)

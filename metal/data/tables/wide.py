@@ -18,7 +18,7 @@ import pandas as pd
 from metal.data.tables import asides
 from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold
-from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, is_machine, is_person
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, is_machine, is_nobodys, is_person
 from metal.data.tables.nested import Paths, nested_columns
 from metal.data.tables.roles import columns_of, few_words
 from metal.data.text import first_few
@@ -74,7 +74,16 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
         remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
     elif sheets:
         remedy += f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
-    return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy)
+    answers = [name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])]
+    return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy, answers)
+
+
+def _may_hold_answers(column: pd.Series) -> bool:
+    """Whether the cells are numbers or a few words over and over, whatever the column is called."""
+    filled = column.dropna()
+    if filled.empty or isinstance(filled.iloc[0], list | dict):
+        return False
+    return few_words(column) or bool(np.isfinite(as_numbers(filled)).all())
 
 
 # ---------------------------------------------------------------- a column a criterion
@@ -168,7 +177,8 @@ def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoCol
 
 
 def _asked(table: WideTable, places: Sequence[AnswerColumn], problem: str, remedy: str) -> NoColumn:
-    return NoColumn(table.where, "rater", [place.column for place in places], problem, remedy)
+    columns = [place.column for place in places]
+    return NoColumn(table.where, "rater", table.free, problem, remedy, columns)
 
 
 def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
