@@ -105,6 +105,9 @@ def find_language(name: str) -> str | None:
         return OTHER_NAMES[folded]
     if is_language(name.strip()) and (len(folded) <= 3 or "_" in folded):
         return langcodes.standardize_tag(name.strip())  # `hi` for `hin`, `hi-IN` for `hi_IN`
+    pair = _pair(name.strip())
+    if pair:
+        return "-".join(langcodes.standardize_tag(side) for side in pair)  # `en-de` for `eng-deu`
     by_name = _codes_by_name().get(folded.replace("_", " "))
     return by_name or (name.strip() if is_language(name.strip()) else _codes_by_own_name().get(folded))
 

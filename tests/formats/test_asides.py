@@ -173,7 +173,7 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
     [
         ("Ratings,of,,\nMay,so,,\nwhom,what,how,then\na,x,1,2\n", {}, "the header may stand in another row"),
         (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
-        ("source,rater,score,left\np,x,1,foo\np,x,2,bar\n", {}, r"a second time .*`columns=\{\"text\": COLUMN\}`"),
+        ("source,rater,score,left\np,x,1,foo\np,x,2,bar\n", {}, r"a second time .*`columns=\{'text': 'left'\}`"),
         ("id,lang,rater,score\na,hi,x,1\nb,NA,x,1\n", {}, "ratings.csv row 3: language is empty or NA"),
         (
             "id,lang,rater,score\na,hi,x,1\nb,q9,x,1\n",

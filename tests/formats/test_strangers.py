@@ -205,6 +205,14 @@ def test_an_id_that_makes_rows_unique_is_the_output(tmp_path: Path) -> None:
     assert list(read(tmp_path, rows, language="en").outputs) == [f"r{n}" for n in range(6)]
 
 
+def test_a_rating_given_twice_names_the_column_that_tells_them_apart(tmp_path: Path) -> None:
+    rows = "id,rater,take,score\na,A1,x,1\na,A1,y,2\nb,A1,x,1\n"
+    with pytest.raises(DataError, match=r"'take' tells them apart: if it names outputs.*answered again"):
+        read(tmp_path, rows)
+    assert len(read(tmp_path, rows, columns={"output": "id+take"}).outputs) == 3
+    assert len(read(tmp_path, rows, columns={"repeat": "take"}).ratings) == 2
+
+
 # ---------------------------------------------------------------- translation, languages, sources
 
 
@@ -225,6 +233,44 @@ def test_document_and_segment_together_are_the_source(tmp_path: Path) -> None:
 def test_a_column_of_language_pairs_is_the_language_whatever_it_is_called(tmp_path: Path) -> None:
     rows = "".join(f"i{n},{('en-de', 'zh-en')[n % 2]},A1,{n % 3}\n" for n in range(8))
     assert read(tmp_path, "id,direction,rater,score\n" + rows, "da.csv").languages == ("en-de", "zh-en")
+
+
+def test_languages_of_input_and_output_in_two_columns_are_a_pair(tmp_path: Path) -> None:
+    rows = "SysID,SegID,SrcLang,TgtLang,Source,Annotator,Score\n" + "".join(
+        f"s{n % 2},{n // 2},eng,deu,A sentence about {n // 2},a{rater},{n}\n" for n in range(8) for rater in (1, 2)
+    )
+    data = read(tmp_path, rows)
+    assert data.languages == ("en-de",)
+    assert {output.generator for output in data.outputs.values()} == {"s0", "s1"}
+    assert read(tmp_path, rows, columns={"language": "TgtLang"}).languages == ("de",)
+
+
+def test_a_raters_answers_in_several_languages_of_a_row_are_refused() -> None:
+    frame = pd.DataFrame({"id": ["a"], "score_en": [1], "score_de": [2], "gpt4_en": [1], "gpt4_de": [1]})
+    with pytest.raises(DataError, match="several languages in a row: de, en"):
+        metal.read(pd.concat([frame] * 9).assign(id=range(9)))
+
+
+def test_a_person_two_steps_deep_is_asked_about_and_the_option_named_reads_it() -> None:
+    answers = [
+        {"judge": {"scores": {"tone": n % 2}}, "human": {"ann": {"tone": 1}, "bob": {"tone": n % 2}}} for n in range(6)
+    ]
+    frame = pd.DataFrame(answers).assign(id=range(6), completion="text")
+    with pytest.raises(
+        NoColumn, match=r"wide=\['\{rater\}\.scores\.\{criterion\}', 'human\.\{rater\}\.\{criterion\}'\]"
+    ):
+        metal.read(frame)
+    data = metal.read(frame, wide=["{rater}.scores.{criterion}", "human.{rater}.{criterion}"], language="en")
+    assert kinds(data) == {"ann": "human", "bob": "human", "judge": "llm"}
+    assert list(data.criteria) == ["tone"]
+
+
+def test_english_texts_are_not_spanish_by_the_files_name(tmp_path: Path) -> None:
+    table = "id,rater,score,text\n" + "".join(f"{n},A1,{n % 2},The cat sat on the mat of {n}\n" for n in range(4))
+    assert read(tmp_path, table, "likert_es.csv").languages == ("und",)
+    assert read(tmp_path, table.replace("The cat sat on the mat of", "El gato come"), "likert_es.csv").languages == (
+        "es",
+    )
 
 
 def test_an_instruction_is_no_source_and_texts_that_differ_are_said(tmp_path: Path) -> None:

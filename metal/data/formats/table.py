@@ -43,7 +43,7 @@ from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.shapes import TableColumns, tidy_frame
 from metal.data.tables.sources import by_inputs, by_text
 from metal.data.tables.typed import columns_apart
-from metal.data.tables.unread import differing, may_be_sources
+from metal.data.tables.unread import differing, may_be_sources, telling_apart
 from metal.data.text import first_few
 from metal.errors import DataError, NoColumn, UnknownName
 
@@ -155,11 +155,9 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         tidy["confidence"] = as_numbers(tidy["confidence"])
     raters = raters_of(tidy, options, again, columns.by_place, notes)
     _check_outputs(tidy, where)
-    remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
-    no_ids = [*columns.unread, *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles)]
-    if no_ids:
-        remedy += '; ids in several columns, joined by +: `columns={"output": "A+B", "rater": "C+D"}`'
-        remedy += f" (so far no id: {first_few(no_ids)})"
+    remedy = "Keep one of them"
+    if tidy.duplicated(["output", "criterion", "rater"]).any():
+        remedy = _remedy_for_doubles(frame, columns, tidy)
     check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
     checked(1, 1)
     sources = [
@@ -192,6 +190,21 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         extra["sources_by"] = columns.sources_by
     parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
     return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
+
+
+def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame) -> str:
+    """What to do about ratings that are given twice."""
+    name = telling_apart(frame, columns.unread, tidy)
+    if name:
+        given = {role: f"`columns={ {role: name} }`" for role in ("output", "text", "repeat")}
+        named = f"it names outputs {given['output']}, it is the rated text {given['text']}"
+        return f"{name!r} tells them apart: if {named}, or the rater answered again {given['repeat']}"
+    remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
+    no_ids = [*columns.unread, *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles)]
+    if no_ids:
+        remedy += '; ids in several columns, joined by +: `columns={"output": "A+B", "rater": "C+D"}`'
+        remedy += f" (so far no id: {first_few(no_ids)})"
+    return remedy
 
 
 def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:

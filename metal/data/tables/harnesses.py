@@ -32,6 +32,7 @@ HARNESSES = (
     Harness("traces of MLflow", frozenset({"trace_id", "assessments"})),
     Harness("scores of Langfuse", frozenset({"traceId", "dataType", "source", "value"})),
     Harness("annotations of Phoenix", frozenset({"annotation_name", "annotator_kind"})),
+    Harness("records of Argilla", frozenset({"responses", "suggestions"})),
     Harness("runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*"),
 )
 

@@ -88,7 +88,7 @@ def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
         parts = name.split("+")
         if name not in frame and len(parts) > 1 and set(parts) <= set(frame.columns):
             parts_of[name] = parts
-            gap = "\n\n" if role == "source_text" else "/"
+            gap = {"source_text": "\n\n", "language": "-"}.get(role, "/")
             joined = as_texts(frame[parts[0]]).astype(object)
             for part in parts[1:]:
                 other = as_texts(frame[part]).astype(object)

@@ -18,6 +18,7 @@ from metal.data.tables.names import NO_LANGUAGE, plain
 
 UNKNOWN = "und"  # BCP 47: undetermined
 MOST = 400  # values of a column of languages
+ENGLISH = frozenset({"the", "of", "and", "this", "that", "with", "are", "was", "which", "it", "to"})
 LOOKED_AT = 300  # texts whose script is looked at
 # ISO 15924 -> how Unicode names the letters of the script; others are called as they are in `langcodes`.
 _SCRIPTS: Mapping[str, frozenset[str]] = {
@@ -53,9 +54,13 @@ _SCRIPTS: Mapping[str, frozenset[str]] = {
 
 def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
     """The roles with a column as the language whose values are all language pairs (`en-de`) or names of languages,
-    where no column is called so. Of several, the first.
+    where no column is called so; of several, the first. The languages of input and output in two columns are a pair.
     """
     if "language" in roles:
+        by_name = {plain(str(name)): str(name) for name in frame.columns}
+        of_input = next((by_name[name] for name in ("srclang", "sourcelang", "sourcelanguage") if name in by_name), "")
+        if of_input and plain(roles["language"]) in ("tgtlang", "targetlang", "targetlanguage"):
+            return {**roles, "language": f"{of_input}+{roles['language']}"}
         return dict(roles)
     taken = set(roles.values())
     for name, column in frame.items():
@@ -92,12 +97,20 @@ def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> t
     code = find_language(word) if len(word) > 4 or (len(word) == 2 and word.islower()) else None
     named_otherwise = word in NO_LANGUAGE or word.lower() in map(plain, columns)
     if code is not None and not named_otherwise:
-        if script and script in _letters_of(code):
+        if script and script in _letters_of(code) and not (script == "LATIN" and code != "en" and _in_english(texts)):
             return code, "by the file's name and the texts' script"
         if not script and len(word) > 4:
             return code, "by the file's name"
     in_script = f"; the texts are in {script.capitalize()} script" if script and script != "LATIN" else ""
     return UNKNOWN, f"unknown: no column for it{in_script}"
+
+
+def _in_english(texts: pd.Series | None) -> bool:
+    """Whether every tenth word or more is one that only English has in such numbers."""
+    words: list[str] = []
+    for text in islice([] if texts is None else texts.dropna().unique(), LOOKED_AT):
+        words += re.findall(r"[a-z']+", str(text).lower())
+    return bool(words) and 10 * sum(word in ENGLISH for word in words) >= len(words)
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ from metal.data.tables.names import CHOICE, GUESSES, MODEL, RATER, is_machine, i
 from metal.data.tables.nested import Paths, flattened, nested_columns, unnested
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
-from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge
+from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge, name_of_path
 from metal.data.text import first_few
 from metal.errors import DataError
 
@@ -88,7 +88,7 @@ def tidy_frame(
     chosen = _choices(frame, roles, places, bool(patterns), notes)
     roles = without_pairs(frame, roles, options, chosen=bool(chosen))
     places = chosen or places
-    if not options.get("language"):
+    if not options.get("language") and "language" not in named:
         roles = with_language(frame, roles)
     if not patterns:
         roles = with_ids_in_parts(frame, roles, named)
@@ -214,7 +214,9 @@ def _places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) ->
         for column in frame.columns:
             if template is None:
                 if fnmatchcase(column, pattern):
-                    places[column] = AnswerColumn(column, rater=column)
+                    places[column] = AnswerColumn(
+                        column, rater=name_of_path(paths[column]) if column in paths else column
+                    )
                 continue
             parts = _parts_of_path(pattern, paths.get(column, ())) or template.fullmatch(column)
             if parts:

@@ -22,7 +22,7 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: 
     """
     texts = [role for role in ("source_text", "text") if role in tidy]
     if not texts:
-        remedy = 'Name one with `columns={"output": COLUMN}`'
+        remedy = 'Name one with `columns={"output": COLUMN}`; where each column is an output, write a row a rating'
         raise NoColumn(where, "output", unread, "no column for the output or its source", remedy)
     for role in texts:
         _write_alike(tidy, role, notes)

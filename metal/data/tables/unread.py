@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.tables.cells import as_texts
-from metal.data.tables.names import is_nobodys
+from metal.data.tables.names import COMMENTS, is_nobodys, words_of
 
 FEWEST_SOURCES, OUTPUTS_EACH = 10, 1.5  # values of a column that may name sources, and outputs to each
 LONGEST = 60  # characters of a value, on average, beyond which a column holds remarks
@@ -23,7 +23,7 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
     outputs, raters = tidy["output"].cat.codes.to_numpy(), tidy["rater"].cat.codes.to_numpy()
     names = []
     for name in unread:
-        if name not in frame or is_nobodys(name):
+        if name not in frame or is_nobodys(name) or not {*COMMENTS, "remarks", "notes"}.isdisjoint(words_of(name)):
             continue
         values = as_texts(frame[name])
         texts = values.cat.categories
@@ -33,6 +33,16 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
         if _several(outputs, codes) and _several(raters, codes):
             names.append(name)
     return names
+
+
+def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> str:
+    """The first unread column that tells ratings apart which are given twice; "" where none does."""
+    for name in unread:
+        if name in frame:
+            values = as_texts(frame[name]).reindex(tidy.index)
+            if not tidy[["output", "criterion", "rater"]].assign(value=values).duplicated().any():
+                return name
+    return ""
 
 
 def may_be_sources(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> list[str]:

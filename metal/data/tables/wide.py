@@ -15,10 +15,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from metal.data.languages import is_language
 from metal.data.tables import asides
 from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold
-from metal.data.tables.names import COMMENTS, CRITERION, ENDS, GUESSES, MODEL, is_machine, is_nobodys, is_person
+from metal.data.tables.names import (
+    COMMENTS,
+    CRITERION,
+    ENDS,
+    GUESSES,
+    MODEL,
+    is_machine,
+    is_nobodys,
+    is_person,
+    words_of,
+)
 from metal.data.tables.nested import Paths, nested_columns
 from metal.data.tables.roles import columns_of, few_words
 from metal.data.text import first_few
@@ -122,7 +133,8 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     Answers under other names are left unread where people and judges are there without them. Raises NoColumn where
     they are not, and where models may be judges or what was judged.
     """
-    columns = [name for name in table.free if holds_answers(table.frame[name]) or _words_of_a_rater(table, name)]
+    free = [name for name in table.free if words_of(name)[-1:] not in [[word] for word in COMMENTS]]
+    columns = [name for name in free if holds_answers(table.frame[name]) or _words_of_a_rater(table, name)]
     score = table.roles.get("score")
     if score:
         columns = [name for name in columns if is_person(without_end(name)) or is_machine(without_end(name))]
@@ -132,6 +144,7 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     places = _by_path(columns, table.paths) if set(columns) <= table.paths.keys() else _grid(columns)
     if not any(place.rater for place in places):
         return [], []
+    _check_no_languages(table, places)
     raters_named = [place for place in places if place.rater in table.people or _is_rater(place.rater, kinds)]
     of_raters = {place.column for place in raters_named}
     rest = [place for place in places if place.column not in of_raters]
@@ -150,10 +163,22 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     return with_comments([place for place in raters_named if place.rater in kept], table.frame.columns), doubtful
 
 
+def _check_no_languages(table: WideTable, places: Sequence[AnswerColumn]) -> None:
+    """Raises DataError where the columns are a rater's answers in one language each: score_en, score_sw."""
+    languages = {place.criterion for place in places}
+    if len(languages) > 1 and all(map(is_language, languages)):
+        listed = first_few(sorted(languages))
+        remedy = "Write a row for each language, with a column `language`"
+        raise DataError(table.where, f"several languages in a row: {listed}", remedy)
+
+
 def _words_of_a_rater(table: WideTable, column: str) -> bool:
     """Whether a column named like a rater holds a few words, whose order METAL may not know."""
     name = without_end(column)
-    return (is_person(name) or is_machine(name)) and few_words(table.frame[column])
+    said_of_it = {"name", "model", "group", "email", "type", "kind"}
+    if not (is_person(name) or is_machine(name)) or not said_of_it.isdisjoint(words_of(name)[-1:]):
+        return False
+    return few_words(table.frame[column])
 
 
 def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
@@ -183,12 +208,26 @@ def _asked(table: WideTable, places: Sequence[AnswerColumn], problem: str, remed
 
 def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
     """The option that reads each of the columns as a rater's."""
-    ends = {table.paths[place.column][1:] for place in places if place.column in table.paths}
-    if len(ends) == 1 and len(places) > 1:
-        return f'`wide=["{".".join(["{rater}", *ends.pop()])}"]`'
+    if all(place.column in table.paths for place in places):
+        templates = list(dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places))
+        if len(templates) < len(places):
+            return f"`wide=[{', '.join(map(repr, templates))}]`"
     columns = [place.column for place in places]
     listed = ", ".join(f'"{column}"' for column in columns[:12]) + (", ..." if len(columns) > 12 else "")
     return f"`wide=[{listed}]`"
+
+
+def _template_of(place: AnswerColumn, path: tuple[str, ...]) -> str:
+    """The template of `wide` that reads such a path: `scores.{rater}.{criterion}.value`."""
+    steps, kept = list(_without_last_end(path)), path[len(_without_last_end(path)) :]
+    if not place.rater:
+        steps[-2:] = ["{rater}", "{criterion}"]
+    for at, name in enumerate(steps):
+        if name == place.criterion and place.criterion:
+            steps[at] = "{criterion}"
+        elif without_end(name) == place.rater:
+            steps[at] = "{rater}"
+    return ".".join([*steps, *kept])
 
 
 def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
@@ -215,12 +254,24 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
     for (column, path), depth in zip(steps.items(), depths, strict=True):
         at = usual if depth is None and usual is not None and usual < len(path) else depth
         at = len(path) - 1 if at is None else at
-        criterion = path[at + 1 :] or [name for name in path[:at] if not _CONTAINER.search(name)]
+        others = path[at + 1 :] or path[:at]
+        criteria = [name for name in others if not _CONTAINER.search(name)]
         comment = _comment_beside(paths[column], paths)
-        places.append(AnswerColumn(column, without_end(path[at]), ".".join(criterion), comment))
+        if len(criteria) > 1:  # `human.anna.tone`: one of the steps may be the rater
+            places.append(AnswerColumn(column))
+        else:
+            places.append(AnswerColumn(column, without_end(path[at]), "".join(criteria), comment))
     if len({place.criterion for place in places}) == 1 and len({place.rater for place in places}) == 1:
         return []
     return places
+
+
+def name_of_path(path: tuple[str, ...]) -> str:
+    """What a column is called by its path, without the objects that only hold ratings: `ratings.anna` is anna."""
+    if len(path) == 1:
+        return path[0]
+    steps = [name for name in _without_last_end(path) if not _CONTAINER.search(name)]
+    return ".".join(steps) or ".".join(path)
 
 
 def _without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -242,7 +293,7 @@ def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
     incomplete: set[tuple[AnswerColumn, ...]] = set()
-    for gap in ("(", "[", "__", "_", ".", ":", "/", " ", "-"):
+    for gap in ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-"):
         for divide in (str.partition, str.rpartition):
             pairs = _halves(columns, gap, divide)
             left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
