@@ -205,11 +205,13 @@ def _format_of(path: Path) -> str:
         raise no_such(path)
     if (recognized := recognize(path)) or is_table(path):
         return recognized or "table"
-    if path.suffix.lower() == ".eval":
-        remedy = "Write a row a rating: output, rater, criterion, score, language"
-        raise DataError(path, "looks like a log of inspect_ai, which METAL does not read", remedy)
-    if remedy := {".xls": "Save it as .xlsx or CSV", ".zip": "Unpack it"}.get(path.suffix.lower()):
-        raise DataError(path, f"{path.suffix} files are not read", remedy)
+    remedies = {
+        ".xls": "Save it as .xlsx or CSV",
+        ".zip": "Unpack it",
+        ".eval": "A log of inspect_ai: write a row a rating, with output, rater, criterion, score, language",
+    }
+    if path.suffix.lower() in remedies:
+        raise DataError(path, f"{path.suffix} files are not read", remedies[path.suffix.lower()])
     if command := (about := read_run_toml(path))["command"]:
         made_from = dict(next(iter(about["datasets"]), {})).get("path", "its dataset")
         raise DataError(path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead")

@@ -198,6 +198,32 @@ def test_rounds_of_a_rater_are_repeats_and_no_other_outputs(tmp_path: Path) -> N
     assert once.digest == data.digest
 
 
+def test_epochs_of_a_wide_table_are_repeats(tmp_path: Path) -> None:
+    rows = "sample_id,epoch,retries,success,human,gpt-4o,latency\n" + "".join(
+        f"s{n},{epoch},0,true,{(n + epoch) % 3},{n % 3},1.{n}\n" for n in range(12) for epoch in (1, 2, 3)
+    )
+    data = read(tmp_path, rows, language="en")
+    assert (len(data.outputs), set(data.raters)) == (12, {"human", "gpt-4o", "gpt-4o#2", "gpt-4o#3"})
+    texts = rows.replace("latency", "completion").replace(",1.", ",text ")
+    anew = "".join(f"{line} {at}\n" if at else f"{line}\n" for at, line in enumerate(texts.splitlines()))
+    written_anew = read(tmp_path, anew, language="en")
+    assert (len(written_anew.sources), len(written_anew.outputs)) == (12, 36)
+
+
+def test_a_judge_beside_a_list_of_people_is_no_criterion_of_theirs() -> None:
+    rows = [
+        {
+            "id": n,
+            "annotations": [{"annotator": f"a{k}", "scores": {"tone": (n + k) % 3}} for k in (1, 2)],
+            "judgement": {"model": "gpt-4o", "score": n % 3},
+        }
+        for n in range(12)
+    ]
+    data = metal.read(pd.DataFrame(rows), language="en")
+    assert (set(data.raters), list(data.criteria)) == ({"a1", "a2"}, ["tone"])
+    assert any("not read: 'judgement.score'" in finding.message for finding in metal.check(data).findings)
+
+
 def test_an_id_that_makes_rows_unique_is_the_output(tmp_path: Path) -> None:
     rows = "reply_id,text,rater,rating_id,score\n" + "".join(
         f"r{n},Yes.,{rater},{n}-{rater},{n % 2}\n" for n in range(6) for rater in ("A1", "gpt-4")
@@ -243,6 +269,21 @@ def test_languages_of_input_and_output_in_two_columns_are_a_pair(tmp_path: Path)
     assert data.languages == ("en-de",)
     assert {output.generator for output in data.outputs.values()} == {"s0", "s1"}
     assert read(tmp_path, rows, columns={"language": "TgtLang"}).languages == ("de",)
+
+
+def test_several_outputs_of_a_row_are_refused() -> None:
+    frame = pd.DataFrame(
+        {"question": ["q"] * 9, "answer_1": ["a"] * 9, "answer_2": ["b"] * 9, "annotator": ["ann"] * 9}
+    )
+    with pytest.raises(DataError, match="several outputs in a row: answer_1, answer_2"):
+        metal.read(frame.assign(score_1=[0, 1, 2] * 3, score_2=[1, 2, 0] * 3, question_id=range(9)))
+
+
+def test_a_mean_of_people_beside_a_judge_is_asked_about_with_the_option_that_reads_it() -> None:
+    frame = pd.DataFrame(ITEMS | {"human_avg": SCORES[:, 0], "human_std": SCORES[:, 1], "gpt4_score": SCORES[:, 2]})
+    with pytest.raises(NoColumn, match=r'`wide=\["gpt4_score", "human_avg"\]`'):
+        metal.read(frame)
+    assert kinds(metal.read(frame, wide=["gpt4_score", "human_avg"], language="en"))["human_avg"] == "human"
 
 
 def test_a_raters_answers_in_several_languages_of_a_row_are_refused() -> None:

@@ -138,6 +138,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         ]
     again: Mapping[str, tuple[str, int]] = {}
     if "repeat" in tidy:
+        _outputs_of_epochs(tidy, notes)
         tidy, again = with_repeats(tidy, partial(is_human, tidy, options), notes)
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
@@ -190,6 +191,17 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         extra["sources_by"] = columns.sources_by
     parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
     return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
+
+
+def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
+    """Where a text was written anew for each epoch, each is an output of its own, of the source that the id names."""
+    if "text" not in tidy or not _several(tidy.assign(text=as_texts(tidy["text"])), "output", "text"):
+        return
+    repeat = as_texts(tidy["repeat"])
+    if _one_each(tidy, "source", "output"):
+        tidy["source"] = tidy["output"]
+    tidy["output"] = pd.Categorical(_joined(tidy["output"], repeat))
+    notes.append("each repeat has a text of its own: taken for another output of the same source")
 
 
 def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame) -> str:

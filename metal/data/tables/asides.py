@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.data.tables.answer_columns import without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold, is_missing
-from metal.data.tables.names import COUNTED, METRIC, is_machine, is_nobodys, words_of
+from metal.data.tables.names import COUNTED, METRIC, is_machine, is_nobodys, is_person, words_of
 from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few, plural
 
@@ -104,7 +105,8 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
             ASIDE.fullmatch(fold(name)) or REFERENCE.fullmatch(fold(name)) or not COUNTED.isdisjoint(words_of(name))
         )
         may_be_asked = re.search("overall|rank|difficulty", name, re.IGNORECASE)
-        if METRIC.search(name) or (counted and not may_be_asked):
+        standardised = len(words_of(name)) > 1 and words_of(name)[-1] in ("z", "zscore")
+        if METRIC.search(name) or standardised or (counted and not may_be_asked):
             aside.append(name)
     if not aside or len(columns) < 2 or len(aside) == len(columns):
         return list(columns)
@@ -123,7 +125,7 @@ def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
     """
     aside = [name for name in names if is_nobodys(name) or ASIDE.fullmatch(fold(name))]
     people = [name for name in names if name not in aside and not is_machine(name)]
-    references = [name for name in people if is_reference(name)]
+    references = [name for name in people if is_reference(name) and not is_person(without_end(name))]
     if len(people) > len(references) and len(names) - len(aside) > 2:
         aside += references
     if aside:

@@ -10,7 +10,7 @@ from metal.data.tables.cells import as_texts
 from metal.data.tables.names import GUESSES, MODEL, NO_OUTPUT, NUMBERS, SUBSETS, VARIANTS, plain, words_of
 
 DOCUMENTS = ("doc", "docid", "document", "documentid", "docno")
-SEGMENTS = ("segid", "segmentid", "segment", "sentenceid", "item", "itemid")
+SEGMENTS = ("segid", "segmentid", "segment", "seg", "segno", "sentenceid", "item", "itemid")
 
 
 def with_ids_in_parts(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
@@ -43,7 +43,8 @@ def with_unique_id(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[st
     candidates = []
     for column in frame.columns:
         words = words_of(column)
-        if column in roles.values() or words[-1:] not in (["id"], ["ids"]) or not NO_OUTPUT.isdisjoint(words):
+        ends = ("id", "ids") if "rater" in roles else ("id", "ids", "no", "nr", "number", "sno", "slno")
+        if column in roles.values() or not NO_OUTPUT.isdisjoint(words) or words[-1:] not in [[end] for end in ends]:
             continue
         numbers_rows = "rater" in roles and frame[column].nunique() == len(frame)
         if frame[column].notna().all() and not numbers_rows and not frame.duplicated([*key, column]).any():

@@ -14,11 +14,10 @@ import pandas as pd
 
 from metal.data.languages import find_language, is_language, sides
 from metal.data.tables.cells import as_texts
-from metal.data.tables.names import NO_LANGUAGE, plain
+from metal.data.tables.names import ENGLISH, NO_LANGUAGE, plain
 
 UNKNOWN = "und"  # BCP 47: undetermined
 MOST = 400  # values of a column of languages
-ENGLISH = frozenset({"the", "of", "and", "this", "that", "with", "are", "was", "which", "it", "to"})
 LOOKED_AT = 300  # texts whose script is looked at
 # ISO 15924 -> how Unicode names the letters of the script; others are called as they are in `langcodes`.
 _SCRIPTS: Mapping[str, frozenset[str]] = {

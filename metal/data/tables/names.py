@@ -20,6 +20,7 @@ COUNTED = frozenset(_WORDS["counted"])
 NO_RATER = COUNTED | frozenset(_WORDS["no_rater"])
 NO_OUTPUT = frozenset(_WORDS["no_output"])
 NO_LANGUAGE = frozenset(_WORDS["no_language"])
+ENGLISH = frozenset(_WORDS["english"])
 # Words for kinds of raters besides their names.
 KIND_WORDS = {"model": "llm", "ai": "llm", "person": "human", "people": "human", "annotator": "human"}
 # Parts of ids, as `plain` spells them: of an output its set and its number in that, of a judge what it was told.
@@ -30,7 +31,7 @@ COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "expl
 ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
 CHOICE = re.compile(r"[ _.-]?(winner|preference|preferred|choice)$", re.I)  # of a rater: `gpt4_winner`
 NO_ANSWERS = re.compile(
-    r"(^|[ _])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
+    r"(^|[ _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
     r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?( ?[(\[][^)\]]*[)\]])?$"
 )
 # Words in names of columns that say that people answered there, and names that are nothing but such a word.
@@ -45,7 +46,7 @@ MODEL = re.compile(
     r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
     r"prometheus|gemma|\bbard\b|vicuna|falcon|"
     r"^judge([ _.-]?(score|rating|label|verdict|grade))?$|"  # beside people
-    r"auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater)|^predict(ion|ed)$|autoj|"
+    r"auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater|label|score|rating)|^predict(ion|ed)$|autoj|"
     r"\bllm|_llm\b|davinci|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
     r"\b(phi|aya|glm|yi)-|\bo[134](-|$)",
     re.IGNORECASE,

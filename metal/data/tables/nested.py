@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -119,17 +120,29 @@ def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
     return [column for column in named if _first(frame[column])]
 
 
+@dataclass(frozen=True)
+class FromLists:
+    """What came out of lists. by_place: raters who are known by their place in one. of_raters: the columns that say
+    something of a rater's rating; others say something of the output.
+    """
+
+    by_place: frozenset[str] = frozenset()
+    of_raters: frozenset[str] = frozenset()
+
+
+NO_LISTS = FromLists()
+
+
 def unnested(
     frame: pd.DataFrame, columns: Sequence[str], notes: list[str], where: Path
-) -> tuple[pd.DataFrame, frozenset[str]]:
-    """The frame with the ratings in the lists of these columns in columns of their own; and what raters are called who
-    are known by their place in a list.
+) -> tuple[pd.DataFrame, FromLists]:
+    """The frame with the ratings in the lists of these columns in columns of their own; and which these are.
 
     A list of numbers, or of objects of numbers, gives a column for each place (`human_scores`: human_scores_1, ...).
     Objects that name their rater are a row each. Raises DataError for anything else, such as lists beside each other:
     nobody says what of the one belongs to what of the other.
     """
-    by_place: set[str] = set()
+    by_place, of_raters = set[str](), set[str]()
     for column in columns:
         cells = [_plain(cell) for cell in frame[column]]
         items = [item for cell in cells if isinstance(cell, list) for item in cell]
@@ -138,7 +151,7 @@ def unnested(
         if raters:
             sure = not set(beside) & {*columns}
             frame = frame.assign(**{column: cells}).explode(column).dropna(subset=column)
-            parts = [{key: item[key] for key in item if not _keys([key]) & _OF_THE_TEXT} for item in frame[column]]
+            parts = [_said_by_a_rater(item) for item in frame[column]]
         else:
             leaves = [leaf for item in items for leaf in (item.values() if isinstance(item, dict) else [item])]
             sure = all(isinstance(leaf, str | int | float | None) for leaf in leaves)
@@ -153,8 +166,9 @@ def unnested(
         frame = frame.drop(columns=column)
         table.columns = [f"{column}_{name}" if name in frame else str(name) for name in table.columns]
         notes.append(f"{column!r} holds lists or objects, read as columns: {first_few(list(table.columns), 8)}")
+        of_raters |= {*table.columns} if raters else set()
         frame = pd.concat([frame, table], axis=1)
-    return frame, frozenset(by_place)
+    return frame, FromLists(frozenset(by_place), frozenset(of_raters))
 
 
 def _first(column: pd.Series) -> Any:
@@ -169,6 +183,17 @@ def _plain(cell: Any) -> Any:
 
 def _keys(item: Iterable[object]) -> set[str]:
     return {plain(str(key)) for key in item}
+
+
+def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Name of a column -> what stands in it, of an object that names its rater: without what it says of the text, and
+    with objects in it (`scores`) taken apart.
+    """
+    parts: dict[str, Any] = {}
+    for path, value in _leaves({key: item[key] for key in item if not _keys([key]) & _OF_THE_TEXT}, ()).items():
+        steps = [step for step in path[:-1] if not _RATINGS.search(step)]
+        parts[".".join([*steps, path[-1]])] = value
+    return parts
 
 
 def _by_place(cell: Any, column: str) -> dict[str, Any]:

@@ -21,9 +21,11 @@ def with_repeats(
 
     tidy: with the column `repeat`, which is gone afterwards. Where nothing was rated twice it only says when.
     """
+    rows = tidy.index
+    tidy = tidy.reset_index(drop=True)
     repeat = tidy.pop("repeat")
     if not tidy.duplicated(KEY).any() or tidy.assign(repeat=repeat).duplicated([*KEY, "repeat"]).any():
-        return tidy, {}
+        return tidy.set_index(rows), {}
     numbers = as_numbers(repeat)
     place = numbers if np.isfinite(numbers).all() else as_texts(repeat).cat.codes
     in_order = tidy[KEY].assign(place=place).sort_values("place", kind="stable")
@@ -34,9 +36,8 @@ def with_repeats(
     of_people = later & rater.isin(persons).to_numpy()
     if of_people.any():
         names = first_few(sorted(set(rater[of_people])), 3)
-        notes.append(
-            f"{plural(int(of_people.sum()), 'rating')} that people gave again left out, the first counts: {names}"
-        )
+        count = plural(int(of_people.sum()), "rating")
+        notes.append(f"{count} that people gave again left out, as their first answer counts: {names}")
     again: dict[str, tuple[str, int]] = {}
     names_of = rater.copy()
     for name, number in sorted(set(zip(rater[later & ~of_people], time[later & ~of_people], strict=True))):
@@ -44,6 +45,6 @@ def with_repeats(
         names_of[(rater == name) & (time == number)] = f"{name}#{number + 1}"
     if again:
         notes.append(f"asked again, kept as repeats of their judge: {first_few(list(again), 3)}")
-    kept = tidy.assign(rater=names_of.astype("category"))[~of_people]
+    kept = tidy.assign(rater=names_of.astype("category")).set_index(rows)[~of_people]
     kept["rater"] = kept["rater"].cat.remove_unused_categories()
     return kept, again

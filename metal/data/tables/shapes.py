@@ -21,7 +21,7 @@ from metal.data.tables.harnesses import Harness, harness_of
 from metal.data.tables.ids import with_documents, with_ids_in_parts, with_joined, with_source_texts, with_unique_id
 from metal.data.tables.language import with_language
 from metal.data.tables.names import CHOICE, GUESSES, MODEL, RATER, is_machine, is_person, plain
-from metal.data.tables.nested import Paths, flattened, nested_columns, unnested
+from metal.data.tables.nested import NO_LISTS, FromLists, Paths, flattened, nested_columns, unnested
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
 from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge, name_of_path
@@ -56,14 +56,14 @@ def tidy_frame(
     options: Mapping[str, Any],
     notes: list[str],
     where: Path,
-    by_place: frozenset[str] = frozenset(),
+    lists: FromLists = NO_LISTS,
 ) -> pd.DataFrame:
     """One rating per row, columns named by role; the index is the row in the file.
 
     options: `columns` {role: column}; `wide`, the columns that hold answers, as patterns with * or as a template
     such as `{rater}_{criterion}`; `kinds`. Without them roles and answers are guessed from names and cells, and said in
-    notes. Members of objects in cells are columns called by their path, `metadata.language`. by_place: raters who are
-    known by their place in a list.
+    notes. Members of objects in cells are columns called by their path, `metadata.language`. lists: what came out of
+    lists in cells.
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
     if not frame.columns.is_unique:
@@ -80,8 +80,8 @@ def tidy_frame(
     absent = {*named.values()} - {*frame.columns}
     nested = nested_columns(frame, ()) if patterns or absent else []
     if nested and (absent or not {place.column for place in places} - {*nested}):
-        frame, raters = unnested(frame, nested, notes, where)
-        return tidy_frame(frame, options, notes, where, raters)
+        frame, lists = unnested(frame, nested, notes, where)
+        return tidy_frame(frame, options, notes, where, lists)
     if patterns and not places:
         raise DataError(where, f"no column matches `wide={patterns}`", columns_of(frame))
     roles = roles_of(frame, [place.column for place in places], options, where)
@@ -101,8 +101,10 @@ def tidy_frame(
     if not (patterns or long or chosen):
         score = roles.get("score")
         roles = _without_answers(frame, roles, named)
-        people = by_place if score is None or "score" in roles else by_place | {without_end(score), score}
-        table = WideTable(frame, roles, paths, where, people)
+        people = lists.by_place
+        if score is not None and "score" not in roles:
+            people |= {without_end(score), score}
+        table = WideTable(frame, roles, paths, where, people, lists.of_raters)
         nested = nested_columns(frame, list(roles.values()))
         places = []
         if not (nested and paths):
@@ -110,8 +112,8 @@ def tidy_frame(
                 table, options.get("kinds") or {}, notes, options.get("described", {}.get)
             )
         if not places:
-            frame, raters = unnested(frame, nested, notes, where)
-            return tidy_frame(frame, options, notes, where, raters)
+            frame, lists = unnested(frame, nested, notes, where)
+            return tidy_frame(frame, options, notes, where, lists)
         if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
             roles.setdefault("text", roles.pop("score"))  # `answer`
         roles = {role: column for role, column in roles.items() if column not in {place.column for place in places}}
@@ -143,7 +145,7 @@ def tidy_frame(
     of_all = [("score", place.column) for place in places if not (place.rater or place.criterion)]
     wide = () if of_all else tuple(dict.fromkeys(map(_as_wide, places)))
     tidy.attrs["columns"] = TableColumns(
-        dict([*roles.items(), *of_all]), wide, tuple(unread), doubtful=tuple(doubtful), by_place=by_place
+        dict([*roles.items(), *of_all]), wide, tuple(unread), doubtful=tuple(doubtful), by_place=lists.by_place
     )
     return tidy
 

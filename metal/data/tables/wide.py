@@ -28,6 +28,7 @@ from metal.data.tables.names import (
     is_machine,
     is_nobodys,
     is_person,
+    plain,
     words_of,
 )
 from metal.data.tables.nested import Paths, nested_columns
@@ -38,11 +39,16 @@ from metal.errors import DataError, NoColumn
 _CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I)
 
 
+_NUMBERED = re.compile(r"[ _-]?(\d+|(?<![a-z])[a-c])$", re.I)  # answer_1, score_1
+_SUMMED_UP = frozenset({"avg", "average", "mean", "median", "majority", "consensus", "mode"})
+
+
 @dataclass(frozen=True)
 class WideTable:
     """A table on its way to ratings: its cells, the columns that play a role, and where columns stood in objects.
 
     people: further raters who are people: a column called like scores beside a judge's, places in a list.
+    of_raters: if not empty, the columns among which those of criteria are; the others say something of outputs.
     """
 
     frame: pd.DataFrame
@@ -50,6 +56,7 @@ class WideTable:
     paths: Paths
     where: Path
     people: frozenset[str] = frozenset()
+    of_raters: frozenset[str] = frozenset()
 
     @property
     def free(self) -> list[str]:
@@ -70,6 +77,8 @@ def answer_columns(
     doubtful: list[str] = []
     if "rater" in table.roles:
         columns = _criteria(table, notes, described)
+        doubtful = [name for name in table.free if table.of_raters and name not in table.of_raters]
+        doubtful = [name for name in doubtful if not is_nobodys(name) and holds_answers(table.frame[name])]
     else:
         columns, doubtful = _raters(table, kinds, notes)
     if columns or nested_columns(table.frame, list(table.roles.values())):
@@ -86,6 +95,10 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
     elif sheets:
         remedy += f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
     answers = [name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])]
+    if len(answers) == 1:  # a judge's, beside what sums people up
+        answers += [name for name in table.free if not _SUMMED_UP.isdisjoint(words_of(name))]
+    if missing == "rater" and len(answers) > 1:
+        remedy = remedy.replace("`wide=RATERS`", _as_option(answers))
     return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy, answers)
 
 
@@ -106,6 +119,7 @@ def _criteria(table: WideTable, notes: list[str], described: Callable[[str], obj
     columns = [name for name in table.free if holds_answers(frame[name]) or described(without_end(name))]
     if not columns:
         columns = [name for name in table.free if CRITERION.search(name) and few_words(frame[name])]
+    columns = [name for name in columns if not table.of_raters or name in table.of_raters]
     columns = asides.criteria_among(columns, notes)
     if not columns or ("criterion" in table.roles and len(columns) > 1):
         return []
@@ -117,8 +131,15 @@ def _criteria(table: WideTable, notes: list[str], described: Callable[[str], obj
 
 def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
     """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score, llama_output, ..."""
-    wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in (*GUESSES["text"], "output")}
-    texts = [name for name in frame.columns if name not in columns and fold(name) in wanted]
+    words = (*GUESSES["text"], "output")
+    wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in words}
+    ends = {match[1] for match in map(_NUMBERED.search, columns) if match}
+    texts = []
+    for name in frame.columns:
+        match = _NUMBERED.search(name)
+        numbered = match is not None and match[1] in ends and plain(name[: match.start()]) in words
+        if name not in columns and (fold(name) in wanted or numbered):
+            texts.append(name)
     if len(texts) > 1:
         remedy = "Write a row for each, with columns generator, text and score"
         raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
@@ -158,7 +179,7 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     doubtful = [place.column for place in rest]
     if rest:
         names = first_few(doubtful)
-        notes.append(f"answers of nobody by their names, and not read: {names} (`wide` reads them)")
+        notes.append(f"not read, as their names do not say whose answers they hold: {names} (`wide` reads them)")
     kept = asides.without_summaries([(place.rater, place.column) for place in raters_named], table.frame, notes)
     return with_comments([place for place in raters_named if place.rater in kept], table.frame.columns), doubtful
 
@@ -212,7 +233,10 @@ def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
         templates = list(dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places))
         if len(templates) < len(places):
             return f"`wide=[{', '.join(map(repr, templates))}]`"
-    columns = [place.column for place in places]
+    return _as_option([place.column for place in places])
+
+
+def _as_option(columns: Sequence[str]) -> str:
     listed = ", ".join(f'"{column}"' for column in columns[:12]) + (", ..." if len(columns) > 12 else "")
     return f"`wide=[{listed}]`"
 
