@@ -119,8 +119,8 @@ def _judges_runs(run: Path) -> list[Path]:
     given = [Path(path) for data in about["datasets"] for path in data.get("more", ())]
     journaled = [path for path in given if (path / "journal.jsonl").is_file()]
     if not journaled:
-        what = f"a run of `metal {command}`" if command else "not a run"
-        raise UsageError(f"{run}: {what} that names no run of judges here; give the run folder of `metal.judge`")
+        what = f"a run of `metal {command}` that names no run of judges here" if command else "not a run"
+        raise UsageError(f"{run}: {what}; give the run folder of `metal.judge`")
     return journaled
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,6 +14,7 @@ from metal.show.terminal import console
 INTERRUPTED = 130  # the exit code of what somebody ended
 NOBODY = "`ask=True` asks in a terminal, and nothing was typed; leave it out, or give options"
 BACK, QUIT = ("b", "back"), ("q", "quit")
+NEEDED = "an answer is needed here; Ctrl-C ends the questions"
 
 
 class Nobody(UsageError):
@@ -68,6 +69,8 @@ class Dialogue:
         """The answer, as `value_proc` makes it of what is typed; Enter takes the default. Raises Back."""
 
         def read(text: str) -> Any:
+            if default is None and not text.strip():
+                raise click.UsageError("an answer is needed here; b goes back a question, q quits")
             try:
                 return value_proc(text)
             except click.UsageError:
@@ -94,12 +97,26 @@ class Dialogue:
 
 def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
     """What somebody types. Raises UsageError where nobody does, with what to do instead."""
+    if settings.get("default") is None:
+        settings = {**settings, **_needed(settings)}
     try:
         return click.prompt(console.clean(question), **settings)
     except click.Abort:
         if sys.stdin.isatty():
             raise
         raise Nobody(instead) from None
+
+
+def _needed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a question without a default: Enter is told that an answer is needed, where click is silent."""
+    read = settings.get("value_proc") or click.types.convert_type(settings.get("type"))
+
+    def answer(text: str) -> Any:
+        if not text.strip() and "value_proc" not in settings:
+            raise click.UsageError(NEEDED)
+        return read(text)
+
+    return {"default": "", "show_default": False, "value_proc": answer}
 
 
 def one_of(choices: Sequence[str]) -> Callable[[str], str]:

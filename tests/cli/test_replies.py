@@ -192,7 +192,7 @@ def test_names_that_are_not_there(server: LlmServer, data: Path, tmp_path: Path,
     for more in ({"language": "Swahilli"}, {"criterion": "task_qualty"}, {"judge": "gpt-5"}):
         with pytest.raises(UnknownName):
             metal.replies(run, **more)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="names no run of judges"):
+    with pytest.raises(UsageError, match="not a run; give the run folder"):
         metal.replies(data)
     assert "--json or --markdown, not both" in commands.refused("replies", "run", "--json", "--markdown")
     (run / "ratings.parquet").unlink()
