@@ -395,3 +395,10 @@ def test_the_replies_of_pariksha_give_the_scores_beside_them(reference: Path) ->
     assert len(replies) == 4620
     for reply in replies:
         assert read_reply(json.dumps(reply, ensure_ascii=False), QUALITY).score == reply["score"]
+
+
+@pytest.mark.parametrize("reply", ["Score: 4. Corrected score: 2", "Rating: 4\n\nI misread it.\nRevised rating: 2"])
+def test_a_score_that_is_called_corrected_or_revised_replaces_the_first(reply: str) -> None:
+    scale = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
+    assert read_reply(reply, scale).score == 2
+    assert read_reply("Score: 2. Revised translation: 5", scale).score == 2

@@ -164,7 +164,7 @@ NO_VERDICTS = tuple(
         r"\b(?:not|never|neither|nor|\p{L}+n['’]t|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
         r"to\s+(?:get|reach|earn|achieve|make\s+it)|closer\s+to|"
         r"higher\s+(?:score|rating|evaluation)(?:,|\s+such\s+as|\s+more\s+like|\s+of|\s+around){0,3}|"
-        r"(?:revised|improved|corrected)\b(?:\s+\p{L}+){0,3}:)"
+        r"(?:revised|improved|corrected)\b(?!\s+(?:score|rating|grade|verdict)\s*:)(?:\s+\p{L}+){0,3}:)"
         r"(?:\s+(?:it|this|that|quite|overall|final|be|rate|rated|score|scored|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|rating|of|as|"
         rf"to|get|at|reach)){{0,8}}+\s+[\"'(]?{NUMBER}(?:{OUT_OF}{NUMBER})?",
         # Errors: 4 | Error code: 4 | Assistant A: 4
