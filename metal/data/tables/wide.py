@@ -17,7 +17,7 @@ import pandas as pd
 
 from metal.data.languages import is_language
 from metal.data.tables import asides
-from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
+from metal.data.tables.answer_columns import LONGEST, AnswerColumn, holds_answers, with_comments, without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.names import (
     COMMENTS,
@@ -40,6 +40,7 @@ _CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|wor
 
 
 _NUMBERED = re.compile(r"[ _-]?(\d+|(?<![a-z])[a-c])$", re.I)  # answer_1, score_1
+MOST_WORDS = 11  # of a scale
 _SUMMED_UP = frozenset({"avg", "average", "mean", "median", "majority", "consensus", "mode"})
 
 
@@ -177,7 +178,9 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     if rest and not (people and machines):
         raise _whose(table, raters_named, rest)
     doubtful = [place.column for place in rest]
-    if rest:
+    read = {place.column for place in places}
+    doubtful += [name for name in free if name not in read and _may_be_a_raters(table, name)]
+    if doubtful:
         names = first_few(doubtful)
         notes.append(f"not read, as their names do not say whose answers they hold: {names} (`wide` reads them)")
     kept = asides.without_summaries([(place.rater, place.column) for place in raters_named], table.frame, notes)
@@ -193,13 +196,26 @@ def _check_no_languages(table: WideTable, places: Sequence[AnswerColumn]) -> Non
         raise DataError(table.where, f"several languages in a row: {listed}", remedy)
 
 
+def _may_be_a_raters(table: WideTable, column: str) -> bool:
+    """Whether a column that is not read is called like a rater, and holds something short."""
+    name = without_end(column)
+    if not (is_person(name) or is_machine(name)) or is_nobodys(column):
+        return False
+    texts = as_texts(table.frame[column]).cat.categories
+    return len(texts) > 0 and bool(texts.str.len().max() <= LONGEST)
+
+
 def _words_of_a_rater(table: WideTable, column: str) -> bool:
-    """Whether a column named like a rater holds a few words, whose order METAL may not know."""
+    """Whether a column named like a rater holds short words over and over, whose order METAL may not know."""
     name = without_end(column)
     said_of_it = {"name", "model", "group", "email", "type", "kind"}
     if not (is_person(name) or is_machine(name)) or not said_of_it.isdisjoint(words_of(name)[-1:]):
         return False
-    return few_words(table.frame[column])
+    texts = as_texts(table.frame[column])
+    words, answers = texts.cat.categories, int(texts.notna().sum())
+    if not len(words) or words.str.len().max() > LONGEST:
+        return False
+    return len(words) == 1 or (len(words) <= MOST_WORDS and 3 * len(words) <= answers)
 
 
 def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
