@@ -132,9 +132,8 @@ def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -
     columns = ", ".join(missing.columns)
     if missing.role != "rater" or len(missing.columns) < 2 or "wide" in options:
         left = dialogue.left(missing.columns)
-        default = left[0] if len(left) == 1 else None
         question = f"Column of the {missing.role} ({', '.join(left)})"
-        column = dialogue.ask(question, default=default, value_proc=one_of(left))
+        column = dialogue.ask(question, value_proc=one_of(left))
         return {"columns": {missing.role: column}}
     answers = missing.answers if len(missing.answers) > 1 else ()
 

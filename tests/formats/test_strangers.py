@@ -271,6 +271,34 @@ def test_languages_of_input_and_output_in_two_columns_are_a_pair(tmp_path: Path)
     assert read(tmp_path, rows, columns={"language": "TgtLang"}).languages == ("de",)
 
 
+def test_a_persons_scores_beside_a_row_a_judge_are_not_the_judges() -> None:
+    rows = [(f"i{n}", judge, n % 3, (n + 1) % 3) for n in range(12) for judge in ("gpt-4o", "claude-3")]
+    frame = pd.DataFrame(rows, columns=["id", "judge_model", "judge_score", "human_score"])
+    with pytest.raises(DataError, match=r"'human_score' is called like a person's.*columns=\{'score': 'judge_score'\}"):
+        metal.read(frame)
+    data = metal.read(frame, columns={"score": "judge_score"}, language="en")
+    assert data.ratings["score"].tolist() == [n % 3 for n in range(12) for _ in range(2)]
+    with pytest.raises(DataError, match="called like a person's"):
+        metal.read(frame.rename(columns={"judge_score": "p_first", "human_score": "human"}))
+
+
+def test_facts_about_raters_and_rows_are_no_criteria() -> None:
+    rows = [
+        {"item": f"i{n}", "rater": f"w{k}", "tone": (n + k) % 3, "native": k % 2, "p_good": n / 50, "time_spent": n}
+        for n in range(40)
+        for k in range(3)
+    ]
+    assert list(metal.read(pd.DataFrame(rows), language="en").criteria) == ["tone"]
+
+
+def test_dont_know_among_words_is_named_as_no_answer(tmp_path: Path) -> None:
+    words = ["Agree", "Don't know", "Disagree", "Strongly agree", "Strongly disagree"] * 4
+    table = "id,rater,score\n" + "".join(f"{n},A1,{word}\n" for n, word in enumerate(words))
+    with pytest.raises(DataError, match="If they stand for no answer: `missing=\\{'overall': \"Don't know\"\\}`"):
+        read(tmp_path, table)
+    assert read(tmp_path, table, missing={"overall": ["Don't know"]}).ratings["score"].isna().sum() == 4
+
+
 def test_several_outputs_of_a_row_are_refused() -> None:
     frame = pd.DataFrame(
         {"question": ["q"] * 9, "answer_1": ["a"] * 9, "answer_2": ["b"] * 9, "annotator": ["ann"] * 9}

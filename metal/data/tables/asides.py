@@ -35,6 +35,7 @@ ROWS = tuple(
         "कुल,योग,औसत,মোট,গড়,المجموع,الإجمالي,المتوسط,总计,合计,平均,平均值,中位数,合計,平均値,中央値,jumla,wastani"
     ).split(",")
 )
+ROWS_EACH = 10  # rows of a rater from which on what never changes is a fact about the rater
 FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a column follows from the others'
 
 
@@ -101,17 +102,31 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
     """The columns of answers, beside a column of raters, that are criteria by their names; all where only one is."""
     aside = []
     for name in columns:
-        counted = (
-            ASIDE.fullmatch(fold(name)) or REFERENCE.fullmatch(fold(name)) or not COUNTED.isdisjoint(words_of(name))
-        )
+        words = words_of(name)
+        counted = ASIDE.fullmatch(fold(name)) or is_reference(name) or not COUNTED.isdisjoint(words)
+        counted = counted or (len(words) > 1 and words[0] in ("p", "is", "has", "n", "num", "nr"))
         may_be_asked = re.search("overall|rank|difficulty", name, re.IGNORECASE)
-        standardised = len(words_of(name)) > 1 and words_of(name)[-1] in ("z", "zscore")
+        standardised = len(words) > 1 and words[-1] in ("z", "zscore")
         if METRIC.search(name) or standardised or (counted and not may_be_asked):
             aside.append(name)
     if not aside or len(columns) < 2 or len(aside) == len(columns):
         return list(columns)
     notes.append(f"no criteria by their names, and not read: {first_few(aside)} (`wide` reads them)")
     return [name for name in columns if name not in aside]
+
+
+def without_facts_of_raters(columns: Sequence[str], frame: pd.DataFrame, rater: str, notes: list[str]) -> list[str]:
+    """The columns without those that say one thing of each rater in all its rows, and not the same of all of them."""
+    of_rater = as_texts(frame[rater])
+    often = of_rater.isin(of_rater.value_counts().loc[lambda counts: counts >= ROWS_EACH].index)
+    facts = []
+    for name in columns:
+        pairs = pd.DataFrame({"rater": of_rater[often], "value": as_texts(frame[name])[often]}).drop_duplicates()
+        if len(pairs) > 1 and pairs["value"].nunique() > 1 and not pairs["rater"].duplicated().any():
+            facts.append(name)
+    if facts:
+        notes.append(f"the same in all rows of a rater, and not read: {first_few(facts)} (`wide` reads them)")
+    return [name for name in columns if name not in facts]
 
 
 def is_reference(name: str) -> bool:

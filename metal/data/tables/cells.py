@@ -28,7 +28,19 @@ MISSING = frozenset(
 )
 # What stands for no answer beside numbers; among words these may be levels.
 NO_NUMBER = frozenset(
-    {"skip", "blank", "empty", "unknown", "don't know", "undefined", "tbd", "nr", "k.a.", "无", "なし"}
+    {
+        "skip",
+        "blank",
+        "empty",
+        "unknown",
+        "don't know",
+        "don’t know",
+        "do not know",
+        "cannot say",
+        "can't say",
+        "unsure",
+    }
+    | {"undefined", "tbd", "nr", "k.a.", "无", "なし"}
 )
 BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also those that nobody sees
 _SAID = frozenset({"content", "value", "tool_calls"})

@@ -145,6 +145,8 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     ):
         if role in roles and role not in named and misfit(frame[roles[role]]):
             del roles[role]
+    if {"rater", "reference"} <= roles.keys() and "reference" not in named and holds_answers(frame[roles["reference"]]):
+        del roles["reference"]  # a label, which is no text
     if "rater" in roles and "rater" not in named and _is_no_rater(frame, roles):
         del roles["rater"]
     for role in ("criterion", "language", "output", "source", "generator"):

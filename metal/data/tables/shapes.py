@@ -96,6 +96,8 @@ def tidy_frame(
         roles = step(frame, roles, named)
     frame = with_joined(frame, roles)
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
+    if "rater" in roles and not patterns:
+        _check_no_person_beside(frame, roles, named, where)
     long |= "first_text" in roles
     doubtful: list[str] = []
     if not (patterns or long or chosen):
@@ -150,6 +152,25 @@ def tidy_frame(
     return tidy
 
 
+def _check_no_person_beside(
+    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
+) -> None:
+    """Raises DataError where a row is a judge's, and a column of it a person's: `judge_model`, `human_score`."""
+    raters = as_texts(frame[roles["rater"]]).cat.categories
+    if "score" in named or not all(is_machine(name) for name in raters):
+        return
+    free = [name for name in frame.columns if name not in roles.values() or name == roles.get("score")]
+    people = [name for name in free if is_person(without_end(name)) and not is_machine(name)]
+    people = [name for name in people if holds_answers(frame[name])]
+    if people:
+        problem = f"each row is a judge's ({roles['rater']!r}), and {people[0]!r} is called like a person's answers"
+        answers = [name for name in free if name not in people and holds_answers(frame[name])]
+        remedy = f"Give people rows of their own, with their name in {roles['rater']!r}"
+        if answers:
+            remedy += f"; to leave them out: `columns={ {'score': answers[0]} }`"
+        raise DataError(where, problem, remedy)
+
+
 def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError:
     """The refusal to guess in another harness's results, with the options that read them where there are any."""
     problem = f"looks like {harness.name}; METAL does not guess in it"
@@ -158,7 +179,9 @@ def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataErro
     if not answers:
         return DataError(where, problem, "Write a row for each rating: output, rater, criterion, score, language")
     listed = ", ".join(f'"{name}"' for name in answers)
-    remedy = f'Say what holds answers and what tells outputs apart: `wide=[{listed}]`, `columns={{"output": COLUMN}}`'
+    remedy = (
+        f'Say what holds answers and what tells outputs apart: `wide=[{listed}]` and `columns={{"output": COLUMN}}`'
+    )
     return DataError(where, problem, f"{remedy}. {columns_of(frame)}")
 
 

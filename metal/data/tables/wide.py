@@ -122,6 +122,7 @@ def _criteria(table: WideTable, notes: list[str], described: Callable[[str], obj
         columns = [name for name in table.free if CRITERION.search(name) and few_words(frame[name])]
     columns = [name for name in columns if not table.of_raters or name in table.of_raters]
     columns = asides.criteria_among(columns, notes)
+    columns = asides.without_facts_of_raters(columns, frame, table.roles["rater"], notes)
     if not columns or ("criterion" in table.roles and len(columns) > 1):
         return []
     _check_one_output(frame, columns, table.where)

@@ -11,7 +11,7 @@ import numpy as np
 from metal.data.formats import metal_criterion
 from metal.data.records import Level, Scale, is_free_text
 from metal.data.tables.answers import AnswerTexts, numbered_words
-from metal.data.tables.cells import fold
+from metal.data.tables.cells import NO_NUMBER, fold
 from metal.data.tables.levels import in_list, levels_from, metal_levels, metal_name, numbers_in
 from metal.data.tables.word_orders import fitting_orders, in_upper_half, order_of
 from metal.data.text import first_few
@@ -128,6 +128,12 @@ def _unknown_order(name: str, words: Mapping[str, int], place_of: Callable[[str]
     if len(rankings) > 1:
         both = " or ".join(f"{ranking} ({of})" for ranking, of in list(rankings.items())[:2])
         problem = f"answers in words that two known orders rank differently: {both}"
+    without = [word for word in words if fold(word) not in NO_NUMBER]
+    if len(rankings) < 2 and len(without) < len(words) and order_of(without):
+        gone = [word for word in words if word not in without]
+        no_answer = f"`missing={ {name: ','.join(map(in_list, gone))} }`"
+        remedy = f"If they stand for no answer: {no_answer}; else `levels={ {name: 'WORST<...<BEST'} }`"
+        return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
     remedy = (
         f"Say it: `levels={ {name: 'WORST<...<BEST'} }` or, for many, `word_orders=FILE`; "
         f"`measures={ {name: 'nominal'} }` where they have none"
