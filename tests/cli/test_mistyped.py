@@ -10,7 +10,7 @@ from metal.data.missing import nearest_path
 from tests.cli.runs import InProcess
 
 RATINGS = [f"text {number},English,{number % 3 + 1},{number % 2 + 1},{number % 3 + 1}" for number in range(12)]
-WIDE = "\n".join(["text,language,A,B,gpt_4o", *RATINGS, ""])
+WIDE = "\n".join(["text,language,rater_1,rater_2,gpt_4o", *RATINGS, ""])
 
 
 @pytest.fixture

@@ -224,12 +224,15 @@ def test_a_number_alone_and_a_source_without_text(serve: Any) -> None:
 
 def test_a_head_that_does_not_fit_stops_in_one_line(serve: Any, tmp_path: Path) -> None:
     server = serve(lambda path, body: {"probs": [0.5, 0.5]})
-    run = metal.judge(
-        rated("ordinal"), "vllm-classify:m", base_url=server.openai_url, concurrency=1, out=tmp_path / "run"
-    )
+    out, data = tmp_path / "run", rated("ordinal")
+    with pytest.raises(JudgeStopped) as stopped:
+        metal.judge(data, "vllm-classify:m", base_url=server.openai_url, concurrency=1, out=out)
     why = "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many, in one order"
-    assert run.outcome.stopped == {"vllm-classify:m": f"no score on this criterion: {why}"}
+    assert str(stopped.value) == (
+        f"vllm-classify:m: no score on this criterion: {why}. No call was answered; {out} was not kept"
+    )
     assert len(server.asked) == 1
+    assert not out.exists()
 
 
 def test_what_lies_beyond_the_ends_of_a_scale_is_lost_for_nobody(tmp_path: Path) -> None:

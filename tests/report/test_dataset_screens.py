@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 import metal
+from metal.auditing.as_read import as_read
 from metal.auditing.check import lint
 from metal.building.describe import numbers
 from metal.data.dataset import load_dataset
@@ -71,9 +73,9 @@ def test_remarks_of_one_kind_are_counted_together() -> None:
 
 
 def test_every_kind_of_problem_has_words() -> None:
-    source = Path(lint.__code__.co_filename).read_text(encoding="utf-8")
-    body = source.partition("def lint")[2]
-    assert {code for code in FINDINGS if f'"{code}"' in body} == set(FINDINGS) - {"test-questions"}
+    files = [Path(function.__code__.co_filename) for function in (lint, as_read)]
+    codes = {code for file in files for code in re.findall(r'\bFinding\(\s*"([^"]+)"', file.read_text(encoding="utf-8"))}
+    assert codes == set(FINDINGS) - {"test-questions"}
 
 
 def table(*rows: tuple[str, str, str, float, float, float]) -> pd.DataFrame:

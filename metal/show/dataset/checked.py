@@ -28,6 +28,8 @@ FINDINGS = {
     "far-levels": "scores far from all others",
     "alike-names": "names that are almost the same",
     "own-sources": "outputs without a common source",
+    "sources-by-text": "few sources, told apart by their texts",
+    "unread-columns": "columns that were not read",
     "places-in-lists": "people who are places in a list",
     "opposite-criterion": "a criterion opposite to all others",
     "few-items": "people who rated few outputs",
