@@ -171,7 +171,7 @@ def appended(name: str, line: str) -> Callable[[Path], None]:
 FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "off the scale": (
         ratings("o1,task_quality,A1,3,,\n"),
-        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "shifts=-1"],
+        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "begins at 3", "`shifts={'task_quality': '-3'}`"],
     ),
     "infinite": (ratings("o1,length,A1,inf,,\n"), ["row 2", "score inf"]),
     "no score and no reason": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,,,\n"), ["row 3", "reason"]),

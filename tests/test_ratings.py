@@ -288,7 +288,8 @@ def test_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [("hindi", "'hi'"), ("english", "'en'"), ("xx-yy-zz", "BCP-47"), ("", "BCP-47")]
+    ("wrong", "message"),
+    [("hindi", "'hi'"), ("english", "'en'"), ("xx-yy-zz", "a code such as sw or zh-Hant"), ("", "a code such as sw")],
 )
 def test_wrong_codes_are_answered_with_the_right_one(wrong: str, message: str) -> None:
     with pytest.raises(DataError, match=message):

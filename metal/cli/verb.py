@@ -72,8 +72,11 @@ class Verb(click.Command):
         root = ctx.find_root().command
         if isinstance(root, click.Group):
             console.wording = lambda text: in_flags(text, self, root)
-        TELL.set(console.aside)
-        return super().invoke(ctx)
+        before = TELL.set(console.aside)
+        try:
+            return super().invoke(ctx)
+        finally:
+            TELL.reset(before)
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         return ["-h", "--help"]  # click keeps those of the first context, and some read a verb's words by itself

@@ -15,6 +15,7 @@ from metal.stats.significance import t_cdf, t_quantile
 
 _STEPS = 60
 _CLOSE = 1e-9
+_SINGULAR = 1e10
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def davidson(first: Codes, second: Codes, outcome: Codes, shown: Codes, cluster:
         scores = np.einsum("nc,ncp->np", taken - chance, design)
         inner = np.einsum("nc,ncp->np", chance, design)
         information = np.einsum("nc,ncp,ncq->pq", chance, design, design, optimize=True) - inner.T @ inner
+        if np.linalg.cond(information) > _SINGULAR:  # an answer is all but certain: the steps go on for ever
+            raise Undefined("the model does not converge")
         step = np.linalg.solve(information, scores.sum(axis=0))
         beta = beta + step * min(1.0, 2 / max(np.abs(step).max(), _CLOSE))  # steps from afar can overshoot
         if np.abs(step).max() < _CLOSE:

@@ -169,7 +169,7 @@ def test_what_was_left_out_is_said(passages: Path, tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[Sequence[str], str]] = [
-    (["--source", "nowhere"], "no such file or folder, and neither xlsum nor hf:NAME"),
+    (["--source", "nowhere"], "nowhere: no such file or folder; --source is one, or xlsum, or hf:NAME"),
     (["--source", "in", "-l", "yo"], "language 'yo' is not known; known: hi, sw"),
     (["--source", "in", "-n", "31"], "--per-language 31 passages: hi 30 of 84 to 195 tokens, sw 30 of 49 to 113"),
     (["--source", "in", "-n", "41"], "tokens; ask for fewer, or pass --allow-fewer"),

@@ -18,7 +18,7 @@ from metal.data.dataset import Dataset, save_dataset
 from metal.data.records import Scale
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import CallFailed, ModelRequest, answer_schema
+from metal.raters.judges.call import CallFailed, JudgeStopped, ModelRequest, answer_schema
 from metal.raters.judges.functions import direct_prompt
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_client

@@ -244,6 +244,7 @@ def test_the_next_command_of_a_board_reads_the_file_it_was_made_from(tmp_path: P
     board = metal.billboard(path, resamples=100, permutations=100)
     commands = [card.command for card in of_board.cards(board)]
     assert f"metal audit '{path}'" in commands
-    read_otherwise = metal.read(path, directions="lower")  # which its path alone does not
+    read_otherwise = metal.read(path, directions="lower")
     board = metal.billboard(read_otherwise, resamples=100, permutations=100)
-    assert "metal audit DATASET" in [card.command for card in of_board.cards(board)]
+    commands = [card.command for card in of_board.cards(board)]
+    assert f"metal audit '{path}' --directions '*=lower'" in commands

@@ -74,7 +74,9 @@ def test_remarks_of_one_kind_are_counted_together() -> None:
 
 def test_every_kind_of_problem_has_words() -> None:
     files = [Path(function.__code__.co_filename) for function in (lint, as_read)]
-    codes = {code for file in files for code in re.findall(r'\bFinding\(\s*"([^"]+)"', file.read_text(encoding="utf-8"))}
+    codes = {
+        code for file in files for code in re.findall(r'\bFinding\(\s*"([^"]+)"', file.read_text(encoding="utf-8"))
+    }
     assert codes == set(FINDINGS) - {"test-questions"}
 
 

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -17,7 +16,8 @@ from markdown_it import MarkdownIt
 
 import metal
 from metal.cli import metal as root
-from metal.cli.analyses import read_and_say
+from metal.cli.flags import command_named
+from metal.cli.reading import read_and_say
 from metal.data.languages import language_name
 from metal.data.text import listed
 from metal.runs.audit_run import AuditRun
@@ -149,20 +149,20 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").touch()
-    import_module("metal.cli.datasets")  # whose commands are made from the functions as they are
+    audit = command_named(["audit"], root)  # made from the functions as they are
     notes = tuple(f"note {number}{' that is long' * 5}" for number in range(5))
     notes += (f"raters: {'who is one of many, ' * 50}taken for people (see `kinds`)",)
     monkeypatch.setattr(metal, "read", lambda data, **_: replace(make_dataset({"en": {"A1": [0]}}), report=notes))
-    with click.Context(root):
-        read_and_say(Path("t.csv"), verbose=False)
+    with click.Context(audit, parent=click.Context(root)):
+        read_and_say(Path("t.csv"), {}, verbose=False)
         short = capsys.readouterr().err.splitlines()
-        read_and_say(Path("t.csv"), verbose=True)
+        read_and_say(Path("t.csv"), {}, verbose=True)
     assert " ".join(short).startswith("Read t.csv: note")
     assert " ".join(short).count("note") == 1
     assert len(short) <= 8
     assert max(map(len, short[:-1])) <= 80
     assert "taken for people (see --kinds)" in " ".join(map(str.strip, short))
-    again = "To change it: metal import t.csv -i, or with these options (4 more remarks: -v)"
+    again = "To change it: these options, or metal import t.csv -i (4 more remarks: -v)"
     assert short[-1] == again
     assert capsys.readouterr().err.count("note") == 5
 
@@ -179,8 +179,8 @@ def test_a_table_with_columns_by_their_names_is_read_in_four_lines(
         for rater in ("A1", "A2", "A3", "gpt-4")
     ]
     Path("l5.csv").write_text("\n".join(["source,output,language,criterion,rater,score", *rows]), encoding="utf-8")
-    with click.Context(root):
-        read_and_say(Path("l5.csv"), verbose=False)
+    with click.Context(command_named(["audit"], root), parent=click.Context(root)):
+        read_and_say(Path("l5.csv"), {}, verbose=False)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4
     for guess in (

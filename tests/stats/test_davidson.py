@@ -88,3 +88,12 @@ def test_undefined() -> None:
     assert "never beaten" in reason((0, 1, 0), (0, 2, 0), (1, 2, 2))
     assert reason(*chain, clusters=1) == "fewer than two sources"
     assert reason((0, 1, 2), (1, 2, 2), (2, 0, 2)) == "no answer but ties"
+
+
+def test_answers_that_leave_no_doubt_have_no_strengths() -> None:
+    """The first always wins where it is shown first, and half the time else: its order's odds would be infinite."""
+    first, second = np.repeat([0, 0, 1], 40), np.repeat([1, 2, 2], 40)
+    shown = np.tile(np.repeat([1, -1], 20), 3)
+    outcome = np.where((shown == -1) & (second - first == 1) & (np.arange(120) % 2 == 1), 1, 0)
+    with pytest.raises(Undefined, match="does not converge"):
+        davidson(first, second, outcome, shown, np.arange(120), 3)
