@@ -101,11 +101,17 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
         return text, set()
     middles: set[int] = set()
     ends = (scale.low, scale.high)
+    allowed = tops(scale)
     widest = 0.0 if None in ends or scale.levels else (float(ends[1] or 0) - float(ends[0] or 0)) / 4
 
     def middle_of(match: Any) -> str:
         low, high = read_number(match["low"]), read_number(match["high"])
-        if low is None or high is None or low >= high:
+        if low is None or high is None:
+            return str(match[0])
+        if match["either"] and low > high:
+            low, high = high, low
+        written_tops = [read_number(top) for top in (match["low_top"], match["top"]) if top]
+        if low >= high or any(allowed and top not in allowed for top in written_tops):
             return str(match[0])
         if high - low > widest or not (scale.allows(low) and scale.allows(high)):
             return " " * len(match[0])
@@ -176,6 +182,10 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
     patterns += [(forms.TIED, of_nouns)] if nouns else []
     closes = forms.NAMED_LINE.match(text.rstrip().rpartition("\n")[2])
     patterns.append((forms.TIED if closes else forms.OTHER, forms.NAMED_LINE))
+    last = text.rstrip()
+    aspects = forms.aspects_in(last[last.rfind("\n") + 1 :])
+    if aspects and not aspects[-1].string[aspects[-1].end() :].strip(" \t.;,|*_"):
+        patterns.append((forms.TIED, forms.ASPECT))
     if lowered.count(" for ") > 1:
         patterns.append((forms.TIED, forms.FOR_EACH))
     if "star" in lowered or forms.STAR.search(text):
@@ -200,6 +210,21 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
             yield ranked, match, "n", number
     for match in forms.STARS.finditer(text):
         yield forms.TIED, match, 0, len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0)
+
+
+def of_criterion(text: str, criterion: str) -> str:
+    """The text without the scores for other aspects on a line that names the criterion as one of several."""
+    asked = criterion.strip().casefold()
+    lines = text.split("\n")
+    for row, line in enumerate(lines):
+        aspects = forms.aspects_in(line) if asked in line.casefold() else []
+        if any(aspect["name"].strip().casefold() == asked for aspect in aspects):
+            for aspect in reversed(aspects):
+                if aspect["name"].strip().casefold() != asked:
+                    begin, end = aspect.span("n")
+                    line = line[:begin] + " " * (end - begin) + line[end:]
+            lines[row] = line
+    return "\n".join(lines)
 
 
 def tops(scale: Scale) -> set[float]:

@@ -34,7 +34,8 @@ _SCORE = rf"(?P<n>{_NUMERAL}|{_SCORE_WORD})"  # the number that a form reads
 NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
 # The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.
 OUT_OF = (
-    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
+    r"(?:\s*[/／]\s*|"
+    r"\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
 )
 _WORD_ELSEWHERE = pattern_of(NUMBER_WORDS_ELSEWHERE)
 _OUT_OF_ELSEWHERE = rf"\s+{pattern_of(words_of('out_of'))}\s+"
@@ -181,6 +182,28 @@ FORMS = (
 )
 # Alone on a line after a name. Where such a line closes the reply, the others like it say as much: Style: 4 / Facts: 2
 NAMED_LINE = regex.compile(rf"{_NAME}{_SCORE}{_LINE_ENDS}", regex.I | regex.M)
+# Several of these on one line are scores for aspects: Clarity: 4. Accuracy: 2.
+_ENDS_ASPECT = r"(?=[*_]{0,3}\s?(?:[.;,|](?!\d)|$))"
+ASPECT = regex.compile(
+    r"(?:^[ \t*_#\"'|-]{0,8}+|[.;,|]\s{1,2}[*_]{0,3})"
+    r"(?P<name>\p{L}[\p{L}\p{M} \t]{1,30}+)[*_]{0,3}+[:=：]\s?[*_]{0,3}"
+    rf"{_SCORE}{OUT_OF_TOP}{_ENDS_ASPECT}",
+    regex.I | regex.M,
+)
+_NAMES_THE_SCORE = regex.compile(
+    rf"\b(?:{_SCORE_NOUN}|points?|final|overall|total|average|combined|composite|result)\b|{_FINAL_WORD}|"
+    rf"{pattern_of([noun.rstrip(':：') for noun in words_of('nouns')])}|\b(?:note|nota|not)\b",
+    regex.I,
+)
+
+
+def aspects_in(text: str) -> list[Any]:
+    """The scores for aspects in a line, if each of several names there is that of one; empty otherwise."""
+    aspects = list(ASPECT.finditer(text))
+    names = {aspect["name"].strip().casefold() for aspect in aspects}
+    return aspects if len(names) > 1 and not any(map(_NAMES_THE_SCORE.search, names)) else []
+
+
 # 4 stars | Four stars, where they open or close a clause
 COUNTED_STARS = regex.compile(
     rf"{_IS_NO_TOP}(?P<opens>(?<=(?:\A|[.!?:;,(\n])[\s\"'*_]{{0,4}}))?{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"

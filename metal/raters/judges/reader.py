@@ -39,6 +39,7 @@ from metal.raters.judges.candidates import (
     Evidence,
     evidence_in,
     number_of_field,
+    of_criterion,
     read_number,
     tops,
     verdict_alone,
@@ -210,6 +211,7 @@ def _read(text: str, scale: Scale, letters: Mapping[str, float] | None, criterio
     if not objects and (is_service_error(shorter) or not_verdicts.DECLINED.match(shorter)):
         return ReplyVerdict(None, UNPARSABLE, shorter)
     prose, places = _prose_around([span for span, _ in objects], shorter)
+    prose = of_criterion(prose, criterion) if criterion else prose
     around, evidence = Surroundings(prose), [*evidence_in(prose, scale, letters)]
     for place, (_, fields) in zip(places, objects, strict=True):
         evidence += _evidence_of_object(fields, keys, around, place, scale, letters)

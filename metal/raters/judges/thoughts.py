@@ -18,8 +18,9 @@ import regex
 
 from metal.raters.judges.reply_words import pattern_of, words_of
 
-# Characters without width and marks of direction; an override of direction changes what is seen, and stays.
-_UNSEEN = regex.compile("[\u200b\u200e\u200f\u061c\u2060\u2066-\u2069\ufeff]")
+# Characters without width, the frame of a keycap, and marks of direction; an override of direction
+# changes what is seen, and stays.
+_UNSEEN = regex.compile("[\u200b\u200e\u200f\u061c\u2060\u2066-\u2069\ufeff]|\ufe0f?\u20e3")
 _CHANNEL = regex.compile(r"<\|(?:channel|start)\|>")
 _FINAL_CHANNEL = regex.compile(r"<\|channel\|>\s*final\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,99})?<\|message\|>")
 _CHANNEL_MARK = regex.compile(r"<\|\w{1,20}\|>")
