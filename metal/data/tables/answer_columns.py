@@ -19,6 +19,7 @@ from metal.data.tables.word_orders import order_of
 
 STRAY = 9  # answers as they should be for each that is not, below which a column holds no answers
 MOST_LEVELS = 101  # whole numbers with more distinct values than this are ids or counts
+EPOCH = 100_000_000  # numbers from here on are points in time, or ids
 LONGEST = 40  # characters of an answer in words
 
 
@@ -39,6 +40,8 @@ def holds_answers(column: pd.Series) -> bool:
     if NO_ANSWERS.search(name) or not filled.any():
         return False
     if isinstance(column[filled].iloc[0], list | dict):
+        return False
+    if is_numeric_dtype(column) and column.min() >= EPOCH:
         return False
     if is_numeric_dtype(column):
         return column.nunique() <= MOST_LEVELS or bool(column.dropna().mod(1).ne(0).any())
@@ -61,7 +64,7 @@ def holds_answers(column: pd.Series) -> bool:
             return True
         return not numbers and order_of(usual) is not None
     whole_ids = len(numbers) > MOST_LEVELS and all(number == int(number) for number in numbers)
-    return bool(numbers) and not whole_ids
+    return bool(numbers) and not whole_ids and min(numbers) < EPOCH
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from metal.data.tables.answer_columns import without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold, is_missing
-from metal.data.tables.names import COUNTED, METRIC, is_machine, is_nobodys, is_person, words_of
+from metal.data.tables.names import METRIC, is_machine, is_no_criterion, is_nobodys, is_person, words_of
 from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few, plural
 
@@ -36,7 +36,30 @@ ROWS = tuple(
     ).split(",")
 )
 ROWS_EACH = 10  # rows of a rater from which on what never changes is a fact about the rater
+# A column that is named after another: `score.1`, `score_copy`, `score (2)`.
+COPY = re.compile(r"(.+?)([ _.-](copy|copied|dup|duplicate|old|backup)|(?<!\d)\.\d+| ?\((copy|\d+)\))", re.IGNORECASE)
+NUMBERED = re.compile(r"(.+)[ _.-]\d+")
 FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a column follows from the others'
+
+
+def without_copies(frame: pd.DataFrame, kept: Collection[str], notes: list[str]) -> pd.DataFrame:
+    """The frame without columns that hold the cells of another under its name and an end such as `_copy` or `.1`.
+
+    Another number at the end may be another rater's: it counts only where many rows are alike. kept: columns that stay.
+    """
+    copies = []
+    for column in frame.columns:
+        match = COPY.fullmatch(column) or (NUMBERED.fullmatch(column) if len(frame) >= FEWEST else None)
+        if not match or match[1] not in frame or column in kept:
+            continue
+        cells, others = as_texts(frame[column]).astype(object), as_texts(frame[match[1]]).astype(object)
+        if cells.equals(others) and cells.nunique() > 1:
+            copies.append(column)
+    if not copies:
+        return frame
+    listed = first_few(copies)
+    notes.append(f"copies of the columns they are named after, and not read: {listed} (`columns` or `wide` reads them)")
+    return frame.drop(columns=copies)
 
 
 def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -103,8 +126,7 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
     aside = []
     for name in columns:
         words = words_of(name)
-        counted = ASIDE.fullmatch(fold(name)) or is_reference(name) or not COUNTED.isdisjoint(words)
-        counted = counted or (len(words) > 1 and words[0] in ("p", "is", "has", "n", "num", "nr"))
+        counted = ASIDE.fullmatch(fold(name)) or is_reference(name) or is_no_criterion(name)
         may_be_asked = re.search("overall|rank|difficulty", name, re.IGNORECASE)
         standardised = len(words) > 1 and words[-1] in ("z", "zscore")
         if METRIC.search(name) or standardised or (counted and not may_be_asked):

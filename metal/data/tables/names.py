@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ def _lists_in(file: str) -> dict[str, list[str]]:
 _ENGLISH, _OTHERS, _WORDS = map(_lists_in, ("english.toml", "headers.toml", "words.toml"))
 COUNTED = frozenset(_WORDS["counted"])
 NO_RATER = COUNTED | frozenset(_WORDS["no_rater"])
+NO_CRITERION = COUNTED | frozenset(_WORDS["no_criterion"])
 NO_OUTPUT = frozenset(_WORDS["no_output"])
 NO_LANGUAGE = frozenset(_WORDS["no_language"])
 ENGLISH = frozenset(_WORDS["english"])
@@ -95,7 +96,25 @@ def words_of(name: str) -> list[str]:
 def is_nobodys(name: str) -> bool:
     """Whether a column by its name counts, measures, sums up, or says something true or false of its row."""
     words = words_of(name)
-    return bool(words) and (not NO_RATER.isdisjoint(words) or words[0] in ("is", "has", "n", "num", "nr"))
+    if not words:
+        return False
+    return not NO_RATER.isdisjoint(words) or words[0] in ("is", "has", "n", "num", "nr") or _is_probability(words)
+
+
+def is_no_criterion(name: str) -> bool:
+    """Whether a column by its name is no criterion beside others: it counts, measures or sums up something, or says
+    what became of its row (`reviewed`, `is_final`).
+    """
+    words = words_of(name)
+    if not words:
+        return False
+    of_the_row = words[0] in ("is", "has") and not CRITERION.search(name)
+    return not NO_CRITERION.isdisjoint(words) or of_the_row or _is_probability(words)
+
+
+def _is_probability(words: Sequence[str]) -> bool:
+    """Whether a name is one such as `p_correct`, in words."""
+    return words[0] == "p" and len(words) > 1
 
 
 # role: the names of columns that play it, as `plain` spells them

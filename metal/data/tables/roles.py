@@ -128,8 +128,9 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
 
     def many(role: str) -> bool:
         distinct = frame[roles[role]].nunique()
-        answered = bool({"text", "first_text"} & roles.keys()) and plain(roles[role]) == "question"
-        return role == "criterion" and (answered or distinct > max(10, len(frame) / 20))
+        answered = bool({"text", "first_text"} & roles.keys()) or _one_to_each(frame, roles.get("output"), roles[role])
+        inputs = answered and plain(roles[role]) == "question"
+        return role == "criterion" and (inputs or distinct > max(10, len(frame) / 20))
 
     prompts = frame.get(roles.get("source_text", "")) if "source_text" not in named else None
     if prompts is not None and few_words(prompts) and not as_texts(prompts).cat.categories.str.contains(r"\s").any():
@@ -159,6 +160,13 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     if "score" in roles and "score" not in named and _is_text(frame, roles["score"], long_texts("score")):
         roles.setdefault("text", roles.pop("score"))
     return roles
+
+
+def _one_to_each(frame: pd.DataFrame, output: str | None, column: str) -> bool:
+    """Whether outputs with several ratings each have one value in the column, and not all the same: an input's text."""
+    if output is None or frame[output].nunique() == len(frame) or frame[column].nunique() < 2:
+        return False
+    return not frame[[output, column]].drop_duplicates()[output].duplicated().any()
 
 
 def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:

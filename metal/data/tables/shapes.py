@@ -23,8 +23,9 @@ from metal.data.tables.language import with_language
 from metal.data.tables.names import CHOICE, GUESSES, MODEL, RATER, is_machine, is_person, plain
 from metal.data.tables.nested import NO_LISTS, FromLists, Paths, flattened, nested_columns, unnested
 from metal.data.tables.pairs import are_winners
+from metal.data.tables.parts import name_of_path
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
-from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge, name_of_path
+from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge
 from metal.data.text import first_few
 from metal.errors import DataError
 
@@ -75,6 +76,8 @@ def tidy_frame(
     if harness and not named and not patterns:
         raise _not_guessed(frame, harness, where)
     frame, paths = flattened(asides.without_summary_rows(frame, notes), notes)
+    if not patterns:
+        frame = asides.without_copies(frame, {*named.values()}, notes)
     frame = with_joined(frame, named)
     places = _places_named(frame, patterns, paths)
     absent = {*named.values()} - {*frame.columns}

@@ -7,7 +7,7 @@ leave open whose answers stand in a table, METAL asks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,7 +22,6 @@ from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.names import (
     COMMENTS,
     CRITERION,
-    ENDS,
     GUESSES,
     MODEL,
     is_machine,
@@ -32,12 +31,10 @@ from metal.data.tables.names import (
     words_of,
 )
 from metal.data.tables.nested import Paths, nested_columns
+from metal.data.tables.parts import places_of, without_last_end
 from metal.data.tables.roles import columns_of, few_words
 from metal.data.text import first_few
 from metal.errors import DataError, NoColumn
-
-_CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I)
-
 
 _NUMBERED = re.compile(r"[ _-]?(\d+|(?<![a-z])[a-c])$", re.I)  # answer_1, score_1
 MOST_WORDS = 11  # of a scale
@@ -164,11 +161,13 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     columns = asides.raters_by_name(columns, notes)
     if len(columns) < 2:
         return [], []
-    places = _by_path(columns, table.paths) if set(columns) <= table.paths.keys() else _grid(columns)
+    places = places_of(columns, table.paths)
     if not any(place.rater for place in places):
         return [], []
     _check_no_languages(table, places)
+    by_criterion = any(place.criterion for place in places)
     raters_named = [place for place in places if place.rater in table.people or _is_rater(place.rater, kinds)]
+    raters_named = [place for place in raters_named if bool(place.criterion) == by_criterion]
     of_raters = {place.column for place in raters_named}
     rest = [place for place in places if place.column not in of_raters]
     people = [place for place in raters_named if not is_machine(place.rater)]
@@ -260,7 +259,7 @@ def _as_option(columns: Sequence[str]) -> str:
 
 def _template_of(place: AnswerColumn, path: tuple[str, ...]) -> str:
     """The template of `wide` that reads such a path: `scores.{rater}.{criterion}.value`."""
-    steps, kept = list(_without_last_end(path)), path[len(_without_last_end(path)) :]
+    steps, kept = list(without_last_end(path)), path[len(without_last_end(path)) :]
     if not place.rater:
         steps[-2:] = ["{rater}", "{criterion}"]
     for at, name in enumerate(steps):
@@ -281,105 +280,3 @@ def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
     cells = [pd.Series(as_texts(frame[name]).cat.categories) for name in (roles["score"], *answers)]
     first, second = (bool(np.isfinite(as_numbers(each)).all()) for each in cells)
     return first == second
-
-
-# ---------------------------------------------------------------- rater and criterion in a name
-
-
-def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on helpfulness."""
-    steps = {column: _without_last_end(paths[column]) for column in columns}
-    depths = [_depth_of_rater(path) for path in steps.values()]
-    usual = next((depth for depth in depths if depth is not None), None)
-    places = []
-    for (column, path), depth in zip(steps.items(), depths, strict=True):
-        at = usual if depth is None and usual is not None and usual < len(path) else depth
-        at = len(path) - 1 if at is None else at
-        others = path[at + 1 :] or path[:at]
-        criteria = [name for name in others if not _CONTAINER.search(name)]
-        comment = _comment_beside(paths[column], paths)
-        if len(criteria) > 1:  # `human.anna.tone`: one of the steps may be the rater
-            places.append(AnswerColumn(column))
-        else:
-            places.append(AnswerColumn(column, without_end(path[at]), "".join(criteria), comment))
-    if len({place.criterion for place in places}) == 1 and len({place.rater for place in places}) == 1:
-        return []
-    return places
-
-
-def name_of_path(path: tuple[str, ...]) -> str:
-    """What a column is called by its path, without the objects that only hold ratings: `ratings.anna` is anna."""
-    if len(path) == 1:
-        return path[0]
-    steps = [name for name in _without_last_end(path) if not _CONTAINER.search(name)]
-    return ".".join(steps) or ".".join(path)
-
-
-def _without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
-    """The path without a last step that only says that a score stands there."""
-    return path[:-1] if len(path) > 1 and fold(path[-1]) in ENDS else path
-
-
-def _depth_of_rater(path: tuple[str, ...]) -> int | None:
-    """At which step of a path the rater is named; None where no step is called like one."""
-    return next((at for at, name in enumerate(path) if is_person(name) or is_machine(name)), None)
-
-
-def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
-    """The column with the comment of the same object: `scores.gpt-4o.explanation`."""
-    beside = {other[-1].lower(): column for column, other in paths.items() if other[:-1] == path[:-1]}
-    return next((beside[word] for word in COMMENTS if word in beside), "")
-
-
-def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Columns as raters, or as each rater's answer on each criterion where the names are all pairs of two parts."""
-    incomplete: set[tuple[AnswerColumn, ...]] = set()
-    for gap in ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-"):
-        for divide in (str.partition, str.rpartition):
-            pairs = _halves(columns, gap, divide)
-            left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-            if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
-                continue
-            sides = (left, right)
-            rater, criterion = (0, 1) if _raters_among(left) >= _raters_among(right) else (1, 0)
-            places = []
-            for column, pair in zip(columns, pairs, strict=True):
-                asked_on = "" if fold(pair[criterion]) in ENDS else pair[criterion]
-                places.append(AnswerColumn(column, pair[rater], asked_on))
-            if len(left) * len(right) > len(columns):
-                if _raters_among(sides[rater]) == 1 and any(map(CRITERION.search, sides[criterion])):
-                    incomplete.add(tuple(places))
-            elif len(sides[rater]) > 1 and (len(sides[criterion]) > 1 or _one_sided(left, right)):
-                return places
-    if len(incomplete) == 1:  # some raters were not asked everything
-        return list(incomplete.pop())
-    called_like_raters = any(is_person(without_end(name)) or is_machine(name) for name in columns)
-    if any(map(CRITERION.search, columns)) and not called_like_raters:
-        return [AnswerColumn(column, criterion=without_end(column)) for column in columns]
-    return [AnswerColumn(column, rater=column) for column in columns]
-
-
-def _halves(
-    columns: Sequence[str], gap: str, divide: Callable[[str, str], tuple[str, str, str]]
-) -> list[tuple[str, str]]:
-    """The two parts of each name that has the gap in it."""
-    halves = []
-    for column in columns:
-        left, middle, right = divide(column, gap)
-        if middle and gap in "([":
-            halves.append((left.strip(), right.strip(" )]")))
-        elif middle:
-            halves.append((left, right))
-    return halves
-
-
-def _one_sided(left: Collection[str], right: Collection[str]) -> bool:
-    """Whether the one part that all names share is a criterion or a word such as `score`."""
-    shared = next(iter(left if len(left) == 1 else right))
-    return bool(CRITERION.search(shared)) or fold(shared) in ENDS
-
-
-def _raters_among(names: Collection[str]) -> float:
-    """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
-    votes = [(is_person(name) or is_machine(name)) - bool(CRITERION.search(name)) for name in names]
-    return sum(votes) / max(len(votes), 1)

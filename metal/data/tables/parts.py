@@ -1,0 +1,136 @@
+"""Rater and criterion in the names of columns: `annotator_1__fluency`, `scores.gpt-4o.helpfulness.value`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+
+from metal.data.tables.answer_columns import AnswerColumn, without_end
+from metal.data.tables.cells import fold
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, is_machine, is_person
+from metal.data.tables.nested import Paths
+
+_CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I)
+
+
+def places_of(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
+    """Whose answers, and on what, stand in the columns: those in objects by their paths, others by their names."""
+    in_objects = [column for column in columns if column in paths]
+    places = _by_path(in_objects, paths) if in_objects else []
+    if len(in_objects) == len(columns):
+        return places
+    return [*places, *_each_a_rater(columns, in_objects)] if places else _grid(columns)
+
+
+def _each_a_rater(columns: Sequence[str], others: Collection[str]) -> list[AnswerColumn]:
+    return [AnswerColumn(column, rater=column) for column in columns if column not in others]
+
+
+def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
+    """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on helpfulness."""
+    steps = {column: without_last_end(paths[column]) for column in columns}
+    depths = [_depth_of_rater(path) for path in steps.values()]
+    usual = next((depth for depth in depths if depth is not None), None)
+    places = []
+    for (column, path), depth in zip(steps.items(), depths, strict=True):
+        at = usual if depth is None and usual is not None and usual < len(path) else depth
+        at = len(path) - 1 if at is None else at
+        others = path[at + 1 :] or path[:at]
+        criteria = [name for name in others if not _CONTAINER.search(name)]
+        comment = _comment_beside(paths[column], paths)
+        if len(criteria) > 1:  # `human.anna.tone`: one of the steps may be the rater
+            places.append(AnswerColumn(column))
+        else:
+            places.append(AnswerColumn(column, without_end(path[at]), "".join(criteria), comment))
+    if len({place.criterion for place in places}) == 1 and len({place.rater for place in places}) == 1:
+        return []
+    return places
+
+
+def name_of_path(path: tuple[str, ...]) -> str:
+    """What a column is called by its path, without the objects that only hold ratings: `ratings.anna` is anna."""
+    if len(path) == 1:
+        return path[0]
+    steps = [name for name in without_last_end(path) if not _CONTAINER.search(name)]
+    return ".".join(steps) or ".".join(path)
+
+
+def without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path without a last step that only says that a score stands there."""
+    return path[:-1] if len(path) > 1 and fold(path[-1]) in ENDS else path
+
+
+def _depth_of_rater(path: tuple[str, ...]) -> int | None:
+    """At which step of a path the rater is named; None where no step is called like one."""
+    return next((at for at, name in enumerate(path) if is_person(name) or is_machine(name)), None)
+
+
+def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
+    """The column with the comment of the same object: `scores.gpt-4o.explanation`."""
+    beside = {other[-1].lower(): column for column, other in paths.items() if other[:-1] == path[:-1]}
+    return next((beside[word] for word in COMMENTS if word in beside), "")
+
+
+def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
+    """Columns as raters, or as each rater's answer on each criterion where their names are pairs of two parts: all of
+    them, or those that are called like raters.
+    """
+    called_like_raters = [name for name in columns if is_person(without_end(name)) or is_machine(name)]
+    places = _pairs_of_parts(columns)
+    if places:
+        return places
+    places = _pairs_of_parts(called_like_raters)
+    if any(place.criterion for place in places):
+        return [*places, *_each_a_rater(columns, called_like_raters)]
+    if any(map(CRITERION.search, columns)) and not called_like_raters:
+        return [AnswerColumn(column, criterion=without_end(column)) for column in columns]
+    return _each_a_rater(columns, ())
+
+
+def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
+    """Rater and criterion of each column, where the names are all pairs of the two; none where they are not."""
+    incomplete: list[list[AnswerColumn]] = []
+    for gap in ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-"):
+        for divide in (str.partition, str.rpartition):
+            pairs = _halves(columns, gap, divide)
+            left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+            if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
+                continue
+            sides = (left, right)
+            rater, criterion = (0, 1) if _raters_among(left) >= _raters_among(right) else (1, 0)
+            places = []
+            for column, pair in zip(columns, pairs, strict=True):
+                asked_on = "" if fold(pair[criterion]) in ENDS else pair[criterion]
+                places.append(AnswerColumn(column, pair[rater], asked_on))
+            if len(left) * len(right) > len(columns):
+                if _raters_among(sides[rater]) == 1 and any(map(CRITERION.search, sides[criterion])):
+                    incomplete.append(places)
+            elif len(sides[rater]) > 1 and (len(sides[criterion]) > 1 or _one_sided(left, right)):
+                return places
+    return incomplete[0] if incomplete else []  # some raters were not asked everything
+
+
+def _halves(
+    columns: Sequence[str], gap: str, divide: Callable[[str, str], tuple[str, str, str]]
+) -> list[tuple[str, str]]:
+    """The two parts of each name that has the gap in it."""
+    halves = []
+    for column in columns:
+        left, middle, right = divide(column, gap)
+        if middle and gap in "([":
+            halves.append((left.strip(), right.strip(" )]")))
+        elif middle:
+            halves.append((left, right))
+    return halves
+
+
+def _one_sided(left: Collection[str], right: Collection[str]) -> bool:
+    """Whether the one part that all names share is a criterion or a word such as `score`."""
+    shared = next(iter(left if len(left) == 1 else right))
+    return bool(CRITERION.search(shared)) or fold(shared) in ENDS
+
+
+def _raters_among(names: Collection[str]) -> float:
+    """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
+    votes = [(is_person(name) or is_machine(name)) - bool(CRITERION.search(name)) for name in names]
+    return sum(votes) / max(len(votes), 1)
