@@ -135,6 +135,8 @@ def analysis(
         if out.resolve() != data.resolve():  # else the dataset was forgotten, which reading says
             check_new(out, maker, force=force, again=again)
         given, options = read_and_say(data, options, verbose)
+        if out.resolve() == data.resolve():
+            check_new(out, maker, force=force, again=again)
         if again and not (force or made_from(out, given)):
             raise UsageError(f"{out} is a run of other data; {remedy(out, maker)}")
         with console.progress(doing, unit) as advance:

@@ -35,7 +35,7 @@ from metal.data.dataset_lines import (
     text_record,
 )
 from metal.data.files import copy_others, of_one_state, one_writer, read_toml, recover, write_jsonl
-from metal.data.holdings import IMPORT, NO_FILES, Files, made_by
+from metal.data.holdings import IMPORT, JOINED, NO_FILES, Files, made_by
 from metal.data.languages import check_language
 from metal.data.missing import no_such
 from metal.data.progress import followed
@@ -331,18 +331,23 @@ def update_dataset(dataset: Dataset, folder: str | Path, files: Files = NO_FILES
     target = Path(folder).resolve()
     with one_writer(target):
         recover(target)
-        _check_no_rating_lost(dataset, target, folder)
+        joined = _count_joined(dataset, target, folder)
+        if joined:
+            joined += int(dataset.extra.get(JOINED, 0))
+            dataset = replace(dataset, extra={**dataset.extra, JOINED: joined})
         with rewritten(target) as partial:
             copy_others(target, partial, _FILES)
             _write(dataset, partial, files)
 
 
-def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: str | Path) -> None:
+def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
+    """How many ratings of the dataset its folder does not hold yet. Raises UsageError where the folder holds others."""
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
     key = ["output", "criterion", "rater"]
     ours, theirs = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, on_disk))
     if not theirs.isin(ours).all():
         raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
+    return int((~ours.isin(theirs)).sum())
 
 
 _FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}

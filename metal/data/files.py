@@ -185,12 +185,12 @@ def is_aside(left: Path) -> bool:
 def put_aside(old: Path, folder: Path) -> Path:
     """Give what was `folder` the name it is kept under, in place of an older copy, which goes after that."""
     kept = folder.with_name(folder.name + REPLACED)
-    if not kept.exists():
+    if not os.path.lexists(kept):
         try:
             os.rename(old, kept)
             return kept
         except OSError:  # another process was first
-            if not kept.exists():
+            if not os.path.lexists(kept):
                 raise
     exchange(kept, old)
     shutil.rmtree(old, ignore_errors=True)

@@ -23,6 +23,7 @@ Files: TypeAlias = Mapping[str, bytes]  # {path in a folder: content}
 NO_FILES: Files = MappingProxyType({})
 IMPORT = "import"  # the verb of a dataset that says of no other
 MADE_BY = "made_by"  # in dataset.toml, where the verb cannot be told otherwise
+JOINED = "joined"  # in dataset.toml: how many ratings were added since that verb wrote it
 MARKED_BY = {"sample": "sample", "probes": "probe plan"}  # tables of dataset.toml, and the verb that writes them
 WITHOUT_PEOPLE = ("sample",)  # verbs whose datasets have no ratings: people's were added since
 GATES = "gates.jsonl"  # in the anchors and in the baseline of a gate
@@ -85,7 +86,7 @@ def _maker(folder: Path, mark: str) -> str:
         return maker_of_dataset(read_toml(folder / mark))
     if mark == "dataset_info.json":
         features = json.loads((folder / mark).read_text(encoding="utf-8"))["features"]
-        return EXPORT if set(features) >= EXPORTED else ""
+        return EXPORT if _are_exported(list(features)) else ""
     return MARKS[mark]
 
 
@@ -98,7 +99,7 @@ def maker_of_dataset(described: Mapping[str, Any]) -> str:
 
 def made_by(maker: str, extra: Mapping[str, Any]) -> dict[str, Any]:
     """Further tables of a dataset's dataset.toml, which say that this verb wrote it."""
-    tables = {name: value for name, value in extra.items() if name != MADE_BY}
+    tables = {name: value for name, value in extra.items() if name not in (MADE_BY, JOINED)}
     return tables if maker_of_dataset(tables) == maker else tables | {MADE_BY: maker}
 
 
@@ -135,7 +136,10 @@ def _in_dataset(folder: Path) -> Iterator[tuple[str, str]]:
         if _holds_something(folder / file):
             yield file, words
     try:
-        if read_toml(folder / "dataset.toml").get("generators"):
+        described = read_toml(folder / "dataset.toml")
+        if described.get(JOINED):
+            yield "ratings.parquet", f"{described[JOINED]} ratings that joined it later"
+        if described.get("generators"):
             yield "outputs.jsonl", "texts that `metal generate` wrote"
         kinds = {line.get("kind") for _, line in read_jsonl(folder / "raters.jsonl")}
     except (DataError, OSError):
@@ -175,22 +179,33 @@ def digest(content: bytes) -> str:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file is a table that `metal export` wrote, by its columns."""
+    """Whether a file is a table that `metal export` wrote: it has all of its columns, in its order, and no others."""
     with path.open("rb") as file:
         line = file.readline(1_000_000)
     if line.startswith(b"PAR1"):
         import pyarrow.parquet as pq
 
         try:
-            return set(pq.read_schema(path).names) >= EXPORTED
+            return _are_exported(pq.read_schema(path).names)
         except (OSError, ValueError):
             return False
-    text = line.decode("utf-8-sig", "replace")
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
     try:
         first = json.loads(text)
     except ValueError:
-        first = first_row(text)
-    return isinstance(first, dict | list) and set(map(str, first)) >= EXPORTED
+        return _are_exported(text.split(","))
+    return isinstance(first, dict) and _are_exported(list(first))
+
+
+def _are_exported(columns: list[str]) -> bool:
+    from metal.data.ratings import COLUMNS, OPTIONAL
+
+    after_score = COLUMNS.index("score") + 1
+    always = [*COLUMNS[:after_score], "label", *COLUMNS[after_score:]]
+    more = columns[len(always) :]
+    texts = ["source_text", "text"] if "text" in more else []
+    in_order = [*(name for name in OPTIONAL if name in more), *texts]
+    return columns == [*always, *in_order]
 
 
 def first_row(text: str) -> list[str]:

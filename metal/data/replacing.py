@@ -71,6 +71,8 @@ def refusal(folder: Path, maker: str, *, keeping: bool = True) -> str:
 def _refusal_of_kept(folder: Path, maker: str) -> str:
     """Why the copy that an earlier replacement left may not go; empty where it may, or there is none."""
     kept = kept_name(folder)
+    if kept.is_symlink():
+        return f"{folder} would be kept as {kept}, which is a link. Move {kept} away by hand first"
     if not kept.exists() or (kept.is_dir() and is_empty(kept)):
         return ""
     own = kept.is_dir() and maker_of(kept) == maker
@@ -178,7 +180,7 @@ def tell_of_kept(place: Path) -> None:
     kept = kept_name(place)
     place = kept.with_name(kept.name.removesuffix(REPLACED))
     spare, number = place.with_name(f"{place.name}.new"), 1
-    while spare.exists():
+    while os.path.lexists(spare):
         number += 1
         spare = place.with_name(f"{place.name}.new-{number}")
     named = [shlex.quote(str(path) if not str(path).startswith("-") else f"./{path}") for path in (place, spare, kept)]
@@ -204,7 +206,7 @@ def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool =
     if path.stat().st_size and not is_ours(path):
         raise UsageError(f"{path} is not what would be written there; it is not replaced. {BY_HAND}")
     kept = kept_name(path)
-    if kept.is_dir() or (kept.exists() and kept.stat().st_size and not is_ours(kept)):
+    if kept.is_symlink() or kept.is_dir() or (kept.exists() and kept.stat().st_size and not is_ours(kept)):
         raise UsageError(f"{path} would be kept as {kept}, which is something else. Move {kept} away by hand first")
     if not force:
         raise UsageError(f"{path} exists; give another `out`, or `force=True` to replace it")

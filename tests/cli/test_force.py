@@ -248,3 +248,69 @@ def test_a_table_of_yours_is_not_replaced_by_an_export(force: Metal) -> None:
         said = force.refused("export", "two", "--to", "csv", "--out", "one.csv", *more)
         assert "one.csv is not what would be written there" in said
     assert (force.cwd / "one.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("change", ["another order", "a column of theirs", "saved by a spreadsheet"])
+@pytest.mark.parametrize("place", ["mine.csv", "mine.csv.replaced"])
+def test_a_table_of_yours_with_the_heads_of_an_export_is_not_replaced(force: Metal, change: str, place: str) -> None:
+    force("export", "one", "--to", "csv", "--out", "mine.csv")
+    exported = (force.cwd / "mine.csv").read_text()
+    heads, rows = exported.split("\n", 1)
+    heads = heads.rstrip("\r")
+    changed = {
+        "another order": ",".join(reversed(heads.split(","))) + "\n",
+        "a column of theirs": f"{heads},my notes\n{rows}",
+        "saved by a spreadsheet": f"\ufeff{exported}",
+    }
+    (force.cwd / place).write_text(changed[change], encoding="utf-8")
+    before = snapshot(force.cwd)
+    for more in ((), ("--force",)):
+        said = force.refused("export", "two", "--to", "csv", "--out", "mine.csv", *more)
+        assert "by hand" in said
+        assert "--force" not in said
+    assert snapshot(force.cwd) == before
+
+
+@pytest.mark.parametrize("more", [(), ("--texts",)], ids=["bare", "texts"])
+@pytest.mark.parametrize("to", ["csv", "jsonl", "parquet"])
+def test_an_export_is_known_as_one(force: Metal, to: str, more: tuple[str, ...]) -> None:
+    force("export", "one", "--to", to, "--out", "table", *more)
+    assert "table was replaced" in force("export", "two", "--to", to, "--out", "table", "--force", *more).err
+
+
+def test_ratings_that_joined_a_dataset_are_not_replaced_by_importing_anew(force: Metal) -> None:
+    rows = "".join(f"o{number},B{rater},1\n" for number in range(9) for rater in range(3))
+    (force.cwd / "more.csv").write_text(f"id,rater,score\n{rows}")
+    force("import", "one.csv", "--out", "mine")
+    force("import", "more.csv", "--into", "mine")
+    before = snapshot(force.cwd)
+    for more in ((), ("--force",), ("--force",)):
+        said = force.refused("import", "one.csv", "--out", "mine", *more)
+        assert "mine holds 27 ratings that joined it later (ratings.parquet) and is not replaced" in said
+        assert "move it away by hand" in said
+        assert "--force" not in said
+    assert snapshot(force.cwd) == before
+    force("import", "two.csv", "--name", "mine", "--out", "other")
+    shutil.move(force.cwd / "mine", force.cwd / "other.replaced")
+    assert "other.replaced, which holds 27 ratings" in force.refused("import", "one.csv", "--out", "other", "--force")
+    assert (force.cwd / "other.replaced" / "dataset.toml").is_file()
+
+
+@pytest.mark.parametrize("verb", ["import", "export csv", "audit", "judge"])
+def test_a_link_to_nothing_where_the_copy_would_be_kept(force: Metal, verb: str) -> None:
+    force(*words(verb, "one"))
+    out = words(verb, "one")[words(verb, "one").index("--out") + 1]
+    (force.cwd / f"{out}.replaced").symlink_to(force.cwd / "gone")
+    before = whole(force.cwd / out)
+    said = force.refused(*words(verb, "two"), "--force")
+    assert f"Move {out}.replaced away by hand first" in said
+    assert whole(force.cwd / out) == before
+    assert (force.cwd / f"{out}.replaced").is_symlink()
+
+
+@pytest.mark.parametrize("more", [(), ("--force",)], ids=["", "force"])
+def test_a_board_that_is_refused_records_nothing(force: Metal, more: tuple[str, ...]) -> None:
+    before = snapshot(force.cwd)
+    said = force.refused("billboard", "one", "--resamples", "100", "--permutations", "100", "--out", "one", *more)
+    assert "one is a dataset; it is not replaced" in said
+    assert snapshot(force.cwd) == before
