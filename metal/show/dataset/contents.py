@@ -26,8 +26,10 @@ def sizes(dataset: Dataset) -> str:
 
 
 def raters(dataset: Dataset) -> list[str]:
-    """How many raters of each kind: `12 people`, `4 LLM judges`."""
-    kinds: Counter[str] = Counter(rater.kind for rater in dataset.raters.values())
+    """How many raters of each kind: `12 people`, `4 LLM judges`; one that was asked again is one."""
+    kinds: Counter[str] = Counter(
+        rater.kind for rater in dataset.raters.values() if rater.about.get("repeats") not in dataset.raters
+    )
     return [plural(kinds[kind], words, "people" * (kind == "human")) for kind, words in KINDS.items() if kinds[kind]]
 
 
