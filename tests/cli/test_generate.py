@@ -390,7 +390,7 @@ def test_more_models_qualities_and_languages_pay_for_the_new_part(
         assert len(outputs(mine)) == found
     assert set(llm_server.counts.values()) == {2}
     said = metal.refused(*base, "-m", MODEL, "-q", "good,bad,reference")
-    assert f"begun with --model {MODEL}, openai:gpt-4o-mini" in said
+    assert f"begun with --model '{MODEL}, openai:gpt-4o-mini'; ask" in said
 
 
 def test_another_run_adds_to_the_dataset(metal: Metal, llm_server: LlmServer, mine: Path) -> None:

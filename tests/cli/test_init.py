@@ -18,7 +18,7 @@ from tests.cli.forks import ROOT, Metal, environment
 SECONDS = 240
 PROMPT = re.compile(rb"[\])]: ?$")
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
-PEOPLE = "text,language,A,B\n" + "".join(f"text {n},English,{n % 3 + 1},{n % 2 + 1}\n" for n in range(12))
+PEOPLE = "text,language,rater_1,rater_2\n" + "".join(f"text {n},English,{n % 3 + 1},{n % 2 + 1}\n" for n in range(12))
 SENTENCE = "Ilé ẹ̀kọ́ náà ti ṣí ní ọjọ́ Ajé, àwọn ọmọ sì ti padà sí kíláàsì wọn. "
 
 
@@ -57,7 +57,7 @@ def test_enter_at_every_question_in_an_empty_folder_shows_the_demo(tmp_path: Pat
 
 
 def test_enter_at_every_question_beside_a_table_audits_it(tmp_path: Path) -> None:
-    with_judge = re.sub(r",(\d)\n", r",\1,\1\n", PEOPLE).replace("A,B\n", "A,B,gpt_4o\n", 1)
+    with_judge = re.sub(r",(\d)\n", r",\1,\1\n", PEOPLE).replace("rater_2\n", "rater_2,gpt_4o\n", 1)
     (tmp_path / "ratings.csv").write_text(with_judge, encoding="utf-8")
     shown = only_enters(tmp_path)
     assert "metal import ratings.csv -i --out datasets/ratings" in shown

@@ -114,7 +114,7 @@ def test_baselines_beside_llm_judges(metal: Metal, llm_server: LlmServer, tmp_pa
 def test_a_judge_is_added_without_naming_the_earlier_ones(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o,majority", *SMALL, "-p", "simple", "--out", "r")
     added = metal.refused("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "-p", "simple", "--out", "r")
-    assert "begun with --judge openai:gpt-4o, majority; `metal judge --resume r --judge openai:gpt-4o-mini`" in added
+    assert "begun with --judge 'openai:gpt-4o, majority'; `metal judge --resume r --judge openai:gpt-4o-mini`" in added
     assert "leave that out" in metal.refused("judge", DEMO, "--resume", "r", "-j", "openai:gpt-4o-mini")
     assert llm_server.requests == 16
     metal("judge", "--resume", "r", "-j", "openai:gpt-4o-mini")

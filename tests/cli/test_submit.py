@@ -467,7 +467,9 @@ WHO = ("reference", "human", "families", "exclude_noisy")
 
 def test_no_option_that_only_looks_is_kept(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each by itself, and random sets of them; an option that is new has to be put on one of the lists."""
-    assert {*LOOKS, *WHO, "data", "ratings", "progress"} == set(inspect.signature(metal.billboard).parameters)
+    assert {*LOOKS, *WHO, "data", "ratings", "progress", "reading"} == set(
+        inspect.signature(metal.billboard).parameters
+    )
     small.ranked()
     settings = BoardSettings(criteria=("fluency",), resamples=100, permutations=100)
     ranked = boards.billboard(metal.read(small.board), settings)
