@@ -19,8 +19,6 @@ from metal.data.dataset import Dataset
 from metal.data.languages import sides
 from metal.data.records import Scale
 from metal.errors import Undefined
-from metal.raters.judges import forms, not_verdicts
-from metal.raters.judges.candidates import evidence_in
 from metal.stats.calibration import source_folds
 from metal.stats.correlation import pearson_influence
 from metal.stats.intervals import correlation_interval, interval_of_mean
@@ -189,6 +187,9 @@ def level_named(text: str, scale: Scale) -> float | None:
     """The level that a text gives as its verdict, read as a reply is; None where it names none."""
     if scale.compares:
         return None  # first and second are places, which the other order exchanges
+    from metal.raters.judges import forms  # patterns of many languages: only where judges gave reasons
+    from metal.raters.judges.candidates import evidence_in
+
     words = {word for level in scale.levels for word in _words(level.label)} | set(forms.NUMBER_WORDS)
     numbers = {float(number.replace(",", ".")) for number in _NUMBER.findall(text)}
     if words.isdisjoint(_words(text)) and not any(map(scale.allows, numbers)):
@@ -205,6 +206,8 @@ def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
 
     0 of 0 where neither has a text. Words are compared, without what stands between them.
     """
+    from metal.raters.judges import not_verdicts
+
     output = dataset.outputs[name]
     texts = (*output.shown, dataset.sources[output.source].text)
     spans = [match[0] for match in not_verdicts.QUOTATION.finditer(text) if len(match[0]) >= QUOTED + 2]
