@@ -209,6 +209,10 @@ def test_ids_in_several_columns_are_not_made_up() -> None:
     judge = pd.DataFrame(rows, columns=["index", "judge", "prompt", "score"])
     assert set(metal.read(judge).raters) == {"gpt-4/a", "gpt-4/b"}
     assert set(metal.read(judge.assign(index=range(8))).raters) == {"gpt-4"}
-    for twins in (judge.assign(judge="Ann"), judge.assign(prompt="a"), judge.assign(system="s")):
-        with pytest.raises(MetalError, match=r"a second time.*joined by \+"):
+    for twins, remedy in (
+        (judge.assign(judge="Ann"), "'prompt' tells them apart"),
+        (judge.assign(prompt="a"), r"joined by \+"),
+        (judge.assign(system="s"), "'prompt' tells them apart"),
+    ):
+        with pytest.raises(MetalError, match=f"a second time.*{remedy}"):
             metal.read(twins)

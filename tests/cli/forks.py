@@ -125,7 +125,8 @@ class Started:
                 self.send(signal.SIGKILL)
                 raise AssertionError(f"metal did not end in {seconds} s: {self.files['err'].read_text()}")
             time.sleep(0.005)
-        out, err = (self.files[name].read_text("utf-8", "replace") for name in ("out", "err"))
+        files = [self.files[name] for name in ("out", "err")]  # not there where it was killed before it opened them
+        out, err = (file.read_text("utf-8", "replace") if file.exists() else "" for file in files)
         return Done(int(self.files["code"].read_text()), out, err)
 
 
