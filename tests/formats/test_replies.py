@@ -167,7 +167,7 @@ def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
     )  # scores: the first number of each reply
     judge = table["rater_kind"] == "llm"
     data = metal.read(table.assign(score100=table["score100"].mask(judge)), **options)
-    counted = "replies: 1,052; 1,009 read, 43 without a score (two verdicts 29, unparsable 14); 29 name another "
+    counted = "replies: 1,052; 1,011 read, 41 without a score (two verdicts 29, unparsable 12); 31 name another "
     assert f"{counted}score too, or a range" in data.report
     assert len(data.ratings) == 4208
     assert data.ratings["score"].isna().sum() == 43
