@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from metal.api.folders import Folder as Folder
     from metal.api.folders import ls as ls
     from metal.api.gate import gate as gate
-    from metal.api.gate import gate_init as gate_init
+    from metal.api.gate_init import gate_init as gate_init
     from metal.api.generating import generate as generate
     from metal.api.generating import generate_async as generate_async
     from metal.api.judges import judges_list as judges_list

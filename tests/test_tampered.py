@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from metal.boards.history import Entry
 from metal.building.answers import Answer
 from metal.building.store import history_files
 from metal.data.dataset import load_dataset, with_ratings
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
 
@@ -130,7 +129,7 @@ def test_a_criterion_of_a_run_that_was_not_asked(folder: Path, criterion: str, p
 
 def watched(path: Path) -> tuple[WatchFile, list[str]]:
     """A watch of one batch, and the lines of its file."""
-    watch = WatchFile(path, 0.05, LEAST)
+    watch = WatchFile(path, 0.05, LEAST, 2)
     watch.take("0123456789abcdef", [(KEYS[number % 2], f"o{number}", number % 3 / 2) for number in range(9)])
     return watch, path.read_text(encoding="utf-8").splitlines()
 
@@ -149,33 +148,26 @@ def test_a_batch_counts_once_whatever_the_file_says(tmp_path: Path) -> None:
     ):
         path.write_text("\n".join(spoiled) + "\n", encoding="utf-8")
         with pytest.raises(DataError, match=r"watch\.jsonl line \d+: does not follow from the lines before it"):
-            WatchFile(path, 0.05, LEAST)
+            WatchFile(path, 0.05, LEAST, 2)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert WatchFile(path, 0.05, LEAST).streams == watch.streams
+    assert WatchFile(path, 0.05, LEAST, 2).streams == watch.streams
 
 
 @pytest.mark.parametrize(
-    "change", [{"batch": ""}, {"output": " "}, {"output": 3}, {"value": 2}, {"value": True}, {"key": True}]
+    "change", [{"batch": ""}, {"source": " "}, {"source": 3}, {"value": 2}, {"value": True}, {"key": True}]
 )
 def test_a_line_that_is_no_step(tmp_path: Path, change: dict[str, Any]) -> None:
     path = tmp_path / "watch.jsonl"
     _, lines = watched(path)
     path.write_text("\n".join([*lines, json.dumps(json.loads(lines[-1]) | change)]) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 11: not a step of a watch"):
-        WatchFile(path, 0.05, LEAST)
+        WatchFile(path, 0.05, LEAST, 2)
 
 
-def test_an_older_file_without_sums_counts_a_step_once(tmp_path: Path) -> None:
+def test_a_file_of_the_earlier_rule_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "watch.jsonl"
-    watch, lines = watched(path)
-    older = [re.sub(r', "sum": "\w+"', "", line) for line in lines]
-    path.write_text("\n".join([*older, older[3]]) + "\n", encoding="utf-8")
-    again = WatchFile(path, 0.05, LEAST)
-    assert again.streams == watch.streams
-    assert again.take("fedcba9876543210", [(KEYS[0], "o1", 1.0)]) == 1  # and goes on with sums
-    assert WatchFile(path, 0.05, LEAST).streams == again.streams
-    other = older[3].replace('"value": 1.0', '"value": 0.5')
-    assert other != older[3]
-    path.write_text("\n".join([*older, other]) + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 11: output 'o2' of batch 0123456789abcdef has another value"):
-        WatchFile(path, 0.05, LEAST)
+    head = {"watch": 1, "alpha": 0.05, "least": [[list(key), 0.7] for key in KEYS]}
+    path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"begun by an earlier METAL, .* begin a new file with another `state`"):
+        WatchFile(path, 0.05, LEAST, 2)
+    assert json.loads(path.read_text(encoding="utf-8")) == head

@@ -1,4 +1,4 @@
-"""`metal.gate`: may the judge be used today, by margins that were declared beforehand? And how these are declared."""
+"""`metal.gate`: may the judge be used today, by margins that were declared beforehand?"""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from metal.api.diff import Alpha, Power, judged
-from metal.api.options import Languages, Names, Option, StrPath, documented, names
-from metal.data.files import read_toml, write_new
-from metal.data.holdings import note_gate
+from metal.api.diff import judged
+from metal.api.options import StrPath, documented
+from metal.data.files import read_toml
 from metal.data.languages import language_name
 from metal.data.missing import no_such
-from metal.data.replacing import check_new_file, kept_file
-from metal.data.text import first_few, plural
+from metal.data.text import plural
 from metal.errors import DataError, UsageError, check_known
 from metal.gating.drift import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
 
@@ -25,19 +23,6 @@ if TYPE_CHECKING:
     from metal.api.read import Ratings
 
 LEAST = 30  # anchors of a language
-Margin = Annotated[
-    float,
-    Option("Change of agreement with people that does not matter, as 0.1 or 10%.", least=0, most=1, open_ends=True),
-]
-MeanMargin = Annotated[
-    float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1, open_ends=True)
-]
-CoverageMargin = Annotated[
-    float, Option("Loss of answers that does not matter, as a share of the outputs.", least=0, most=1, open_ends=True)
-]
-Expected = Annotated[
-    Names, Option(f"Parts of the judge that are meant to change: {', '.join(PARTS[:-1])}.", metavar="PART", rare=True)
-]
 
 
 @dataclass(frozen=True)
@@ -46,7 +31,7 @@ class Declared:
 
     anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it that the judge has to
     equal, and its hash (a file has to have both). repeats: how often the judge was asked there at least; least: anchors
-    a language at least.
+    a language at least. streams: how many a watch may have; 0 in files of earlier versions, which declared none.
     expected: parts of the judge's signature that may change. passport: a file of `metal.passport` that has to
     allow the judges: model, prompt, version that answered, what it was tested on, expiry.
     """
@@ -60,6 +45,7 @@ class Declared:
     languages: tuple[str, ...] = ()
     repeats: int = 2
     least: int = LEAST
+    streams: int = 0
     expected: tuple[str, ...] = ()
     passport: Path | None = None
     margins: Margins = field(default_factory=Margins)
@@ -87,7 +73,7 @@ class Declared:
             if not isinstance(about.get(name), str) or not about[name]:
                 problem = f"no {name}, without which a change since the margins were declared cannot be noticed"
                 raise DataError(path, problem, "Declare the gate with `metal.gate_init`, which writes it")
-        for name in ("repeats", "least"):
+        for name in ("repeats", "least", "streams"):
             if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
                 raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
         for name in ("judges", "criteria", "languages", "expected"):
@@ -156,7 +142,7 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     pairs = judge_pairs(now.judges, before.judges, declared.judges)
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
     made = drift(now.dataset, before.dataset, settings, declared.margins, pairs)
-    _check_whole(made.tables["drift"], before, pairs, declared)
+    check_whole(made.tables["drift"], before, pairs, declared)
     if declared.passport:
         issued, rows = read_passport(declared.passport), made.tables["drift"]
         for judge in pairs:
@@ -170,7 +156,7 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     return Gate.of(made, now.dataset, manifest, pairs)
 
 
-def _check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
+def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
     """Raise UsageError where a cell of the baseline is missing now, has too few anchors, or too few repeats."""
     ratings = before.dataset.ratings
     wanted = ratings[ratings["rater"].isin(list(pairs.values()))]
@@ -195,96 +181,3 @@ def _check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: De
                 f"{row['before']} was asked {plural(row['repeats'] + 1, 'time')} for the baseline, {declared.repeats} "
                 "needed to know how often it changes by itself; make the baseline with `metal.judge(repeat=2)`"
             )
-
-
-@documented
-def gate_init(
-    anchors: StrPath,
-    baseline: StrPath,
-    *,
-    out: Annotated[StrPath, Option("File to write.", metavar="FILE")] = "gate.toml",
-    margin: Margin = 0.05,
-    mean_margin: MeanMargin = 0.05,
-    coverage_margin: CoverageMargin = 0.05,
-    criteria: Annotated[Names, Option("Criteria; default all that were judged.", "-c")] = (),
-    languages: Languages = (),
-    expected: Expected = (),
-    least: Annotated[int, Option("Anchors a language at least.", least=1, rare=True)] = LEAST,
-    alpha: Alpha = 0.05,
-    power: Power = 0.8,
-    force: Annotated[bool, Option("Replace another gate; it is kept as NAME.replaced.", rare=True)] = False,
-) -> list[str]:
-    """Declare a gate: write the file that `metal gate` reads, with the hashes of the anchors and of the baseline.
-
-    The margins are declared here, before the judge is asked again. Where the baseline shows that there are too few
-    anchors for them, that is said, with how many it would take.
-
-    anchors: the dataset folder with people's ratings. baseline: the run of `metal.judge` on it, with `repeat=2`.
-
-    Returns a line for each number of anchors that is too small, with the languages and criteria that have it.
-    """
-    import tomli_w
-
-    path = Path(out)
-    check_new_file(path, _is_gate, force=force)
-    declared = Declared(
-        Path(baseline),
-        Path(anchors),
-        criteria=names(criteria),
-        languages=names(languages),
-        expected=names(expected),
-        least=least,
-        margins=Margins(margin, mean_margin, coverage_margin, alpha, power),
-    )
-    check_known("part of a judge", declared.expected, PARTS)
-    before = declared.before()
-    lines = list(_too_few(before, declared))
-    about: dict[str, Any] = {
-        name: os.path.relpath(getattr(declared, name), path.parent) for name in ("baseline", "anchors")
-    }
-    about |= Declared.hashes(before) | {"repeats": declared.repeats, "least": declared.least}
-    chosen = {name: list(getattr(declared, name)) for name in ("criteria", "languages", "expected")}
-    about |= {name: values for name, values in chosen.items() if values}
-    with kept_file(path):
-        write_new(path, tomli_w.dumps(about | {"margins": vars(declared.margins)}))
-    for folder in (declared.anchors, declared.baseline):
-        note_gate(folder, path)
-    return lines
-
-
-def _is_gate(path: Path) -> bool:
-    try:
-        return {"anchors", "baseline", "margins"} <= set(read_toml(path))
-    except DataError:
-        return False
-
-
-def _too_few(before: Side, declared: Declared) -> Any:
-    """What the anchors cannot show, by how the judge differs from itself when it is asked again."""
-    from metal.auditing.settings import AuditSettings
-    from metal.runs.run import spoken
-    from metal.show.parts import in_sentence
-
-    dataset, judges = before.dataset, before.judges
-    again = {name: other for other, rater in dataset.raters.items() if (name := rater.about.get("repeats")) in judges}
-    missing = [name for name in judges if name not in again]
-    if missing:
-        raise UsageError(
-            f"{missing[0]} was asked once for the baseline; make it with `metal.judge(repeat=2)`, so that it is known "
-            "how often answers change by themselves"
-        )
-    settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
-    rows = drift(dataset, dataset, settings, declared.margins, {other: name for name, other in again.items()})
-    _check_whole(rows.tables["drift"], before, {other: name for name, other in again.items()}, declared)
-    table = rows.tables["drift"]
-    few = table[table["needed"] > table["outputs"]]
-    for (outputs, sources, needed), cells in few.groupby(["outputs", "sources", "needed"], sort=False):
-        places = [
-            f"{in_sentence(dataset.criteria[criterion].title)} in {spoken(language)}"
-            for criterion, language in cells[["criterion", "language"]].itertuples(index=False, name=None)
-        ]
-        where = f"{len(places)} of {plural(len(table), 'case')} ({first_few(places, 3)})" if places[1:] else places[0]
-        yield (
-            f"{where}: {outputs} anchors of {sources} sources, and about {needed:.0f} are needed to show that nothing "
-            "changed within these margins"
-        )

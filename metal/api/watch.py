@@ -1,4 +1,4 @@
-"""`metal.gate_watch`: a judge in use, watched output by output, and whether it or the system has drifted."""
+"""`metal.gate_watch`: a judge in use, watched source by source, and whether it or the system has drifted."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from metal.api.read import folder_of
 from metal.data.files import one_writer
 from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
+from metal.errors import UsageError
 from metal.gating.drift import judge_pairs
-from metal.gating.watching import JUDGE, SYSTEM, least_levels, steps
+from metal.gating.watching import JUDGE, SYSTEM, baselines, levels, promise, steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
 class Watch:
     """How far a watch has come. streams: a row for each judge, language, criterion and what is watched, with its steps,
     mean, the level it is not to fall below, e-value, and the step of its alarm (0: none). taken: steps of this call.
-    threshold: the e-value at which a stream alarms. titles: of the criteria.
+    threshold: the e-value at which a stream alarms. promise: how often that happens wrongly. titles: of the criteria.
     """
 
     streams: pd.DataFrame
     taken: int
     threshold: float
+    promise: str
     titles: Mapping[str, str]
 
     @property
@@ -74,7 +76,7 @@ class Watch:
 
         places: dict[str, list[str]] = {}
         for row in rows.to_dict("records"):
-            criterion, after = in_sentence(self.titles[row["criterion"]]), plural(row["alarm"], "output")
+            criterion, after = in_sentence(self.titles[row["criterion"]]), plural(row["alarm"], "step")
             places.setdefault(row["judge"], []).append(f"{language_name(row['language'])} ({criterion}, after {after})")
         return places
 
@@ -98,17 +100,22 @@ def gate_watch(
 ) -> Watch:
     """Watch a judge in use, batch by batch, with an alarm that may be looked at any time.
 
-    Of outputs that people rated, whether the judge agrees with them is a bet against "agreement is not below what it
-    was, less the margin"; of outputs that nobody rated, its score is a bet against "the system is as good as the
-    anchors were, less the margin". Each stream starts with a stake of 1 and alarms when that has become the number of
-    streams / alpha: the chance of any false alarm, ever, is alpha at most. If the judge's stream alarms, the judge
-    drifted; if only the system's does, the system.
+    Of outputs that people rated, whether the judge agrees with them is a bet against "agreement is not below its
+    level"; of outputs that nobody rated, its score is a bet against "the system is not below its level". A level is
+    what the anchors show for sure: the lower limit of their mean, or their mean less the margin where that is lower.
+    Each stream starts with a stake of 1 and alarms when that has become 2 x streams / alpha. If the judge's stream
+    alarms, the judge drifted; if only the system's does, the system.
 
-    The file is a line a step: a run that was killed goes on where it stood, and a batch counts once.
+    If the judge agrees with people as on the anchors, or better, the chance of any false alarm, ever, in any of the
+    streams that the gate declares, is at most alpha.
+
+    The outputs of a source are one step. The file is a line a step: a run that was killed goes on where it stood, and
+    a batch counts once.
 
     gate: the file, from `metal.gate_init`. run: a run of `metal.judge`, the next batch.
 
-    Returns the streams; `headline` says who drifted. Raises what `metal.gate` raises of the gate's file.
+    Returns the streams; `headline` says who drifted. Raises what `metal.gate` raises of the gate's file, and UsageError
+    where it declares fewer streams than there are.
     """
     from metal.auditing.settings import AuditSettings
     from metal.runs.watch_file import WatchFile
@@ -118,14 +125,31 @@ def gate_watch(
     now = judged(folder, declared.anchors if data is None else data)
     pairs = judge_pairs(now.judges, before.judges, declared.judges)
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
-    least = least_levels(before.dataset, settings, declared.margins, pairs)
+    of_stream, margins = baselines(before.dataset, settings, pairs), declared.margins
+    _check_streams(Path(gate), declared.streams, len(of_stream))
+    least = levels(of_stream, margins, declared.streams)
     batch = _batch(folder)
     every = [step for judge in pairs for step in steps(now.dataset, settings, judge)]
     with one_writer(path):
-        file = WatchFile(path, declared.margins.alpha, least)
+        file = WatchFile(path, margins.alpha, least, declared.streams)
         taken = file.take(batch, sorted(every, key=lambda step: _shuffled(batch, *step[0], step[1])))
     titles = {key: before.dataset.called(key) for _, _, _, key in least}
-    return Watch(_table(file), taken, file.threshold, titles)
+    return Watch(_table(file), taken, file.threshold, promise(margins.alpha, declared.streams), titles)
+
+
+def _check_streams(gate: Path, declared: int, streams: int) -> None:
+    """Raise UsageError where the gate declares no number of streams, or fewer than there are."""
+    if not declared:
+        raise UsageError(
+            f"{gate} was written by an earlier METAL and does not declare how many streams a watch may have; there are "
+            f"{streams}: write the line streams = {streams} above [margins], or declare the gate anew with "
+            "`metal.gate_init`"
+        )
+    if streams > declared:
+        raise UsageError(
+            f"{plural(streams, 'stream')} to watch, and {gate} declares {declared}, for which alone its promise holds; "
+            f"declare the gate anew with `metal.gate_init(streams={streams})`, and begin a new `state`"
+        )
 
 
 def _batch(folder: Path) -> str:
@@ -138,7 +162,7 @@ def _batch(folder: Path) -> str:
 
 
 def _shuffled(*parts: str) -> str:
-    """Outputs in an order that has to do with nothing, and is the same each time."""
+    """Sources in an order that has to do with nothing, and is the same each time."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

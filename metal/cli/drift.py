@@ -102,7 +102,7 @@ def init(out: Path, **options: Any) -> None:
         lines = metal.gate_init(out=out, **options)
     console.say(f"Written: {out}", wrap=False)
     for line in lines:
-        console.say(f"Too few anchors in {line}")
+        console.say(line)
 
 
 @verb(
@@ -119,7 +119,8 @@ def watch(as_json: bool, **options: Any) -> None:
     with console.progress("watching"):
         watched = metal.gate_watch(**options)
     if as_json:
-        print_json({"headline": watched.headline, "threshold": watched.threshold, "streams": watched.streams})
+        about = {"headline": watched.headline, "promise": watched.promise, "threshold": watched.threshold}
+        print_json(about | {"streams": watched.streams})
     else:
         console.show(Paragraph(watched.headline, strong=True))
         begun = watched.begun
@@ -144,6 +145,7 @@ def watch(as_json: bool, **options: Any) -> None:
             "Streams", heads, rows[:MOST_STREAMS], keep=3 + len(judged), note=note if rows[MOST_STREAMS:] else ""
         )
         console.say(f"{plural(watched.taken, 'step')} taken now. An e-value of {watched.threshold:,.0f} is an alarm.")
+        console.say(watched.promise)
     sys.exit(watched.exit_code)
 
 

@@ -94,36 +94,19 @@ def drift(
     runs over all checks of all rows. Returns the tables `drift` and `signature`. Raises UsageError where no output was
     judged both times.
     """
-    repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
-    again = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}
-    every = (*pairs.values(), *(name for names in again.values() for name in names))
-    now = cells(after, replace(settings, judges=tuple(pairs)), continuous=True)
-    earlier = {
-        (cell.criterion.name, cell.language): cell
-        for cell in cells(before, replace(settings, judges=every), continuous=True)
-    }
     rows, differences = [], []
-    for cell in now:
-        old_cell = earlier.get((cell.criterion.name, cell.language))
-        for judge in cell.judges if old_cell else ():
-            assert old_cell
-            if pairs[judge] in old_cell.judges:
-                compared = Compared.of(cell, old_cell, judge, pairs[judge], again[pairs[judge]])
-                if compared.asked:
-                    rows.append(compared.row())
-                    differences.append(compared.differences())
+    for compared in comparisons(after, before, settings, pairs):
+        rows.append(compared.row())
+        differences.append(compared.differences())
     if not rows:
         raise UsageError("no output was judged both times; both runs have to be about the same outputs")
     raw = np.array([[each[name].p if name in each else math.nan for name in CHECKS] for each in differences])
     adjusted = holm(raw.ravel()).reshape(raw.shape)
     for row, each, p_values in zip(rows, differences, adjusted, strict=True):
         _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
-    compared_cells = {(row["criterion"], row["language"], row["before"]) for row in rows}
     warnings = [
         f"{after.called(criterion)} in {language_name(language)} was judged by {old} and not again"
-        for (criterion, language), cell in earlier.items()
-        for old in pairs.values()
-        if old in cell.judges and (criterion, language, old) not in compared_cells
+        for criterion, language, old in _not_again(rows, before, settings, pairs)
     ]
     tables = {
         "drift": pd.DataFrame(rows, columns=list(DRIFT)),
@@ -137,6 +120,43 @@ def drift(
         ),
     }
     return Analysed(tables, (*warnings, *_people_changed(after, before)))
+
+
+def comparisons(
+    after: Dataset, before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
+) -> Iterator[Compared]:
+    """Each judge beside what it was in each cell of both, where an output was asked about both times."""
+    repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
+    again = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}
+    asked = (*pairs.values(), *(name for names in again.values() for name in names))
+    earlier = {
+        (cell.criterion.name, cell.language): cell
+        for cell in cells(before, replace(settings, judges=asked), continuous=True)
+    }
+    for cell in cells(after, replace(settings, judges=tuple(pairs)), continuous=True):
+        old_cell = earlier.get((cell.criterion.name, cell.language))
+        if not old_cell:
+            continue
+        for judge in cell.judges:
+            old = pairs[judge]
+            if old in old_cell.judges:
+                compared = Compared.of(cell, old_cell, judge, old, again[old])
+                if compared.asked:
+                    yield compared
+
+
+def _not_again(
+    rows: Sequence[Mapping[str, Any]], before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """(criterion, language, judge) of the baseline that no row is about."""
+    asked = before.ratings.loc[:, ["criterion", "language", "rater"]].astype(str).drop_duplicates()
+    missing = set(asked.itertuples(index=False, name=None))
+    missing -= {(row["criterion"], row["language"], row["before"]) for row in rows}
+    for criterion in settings.criteria or before.criteria:
+        for language in settings.languages or before.languages:
+            for old in pairs.values():
+                if (criterion, language, old) in missing:
+                    yield criterion, language, old
 
 
 def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:

@@ -1,15 +1,11 @@
-"""Whether a judge is still the judge it was: paired differences and whether they are small enough, and a stream.
+"""Whether a judge is still the judge it was: paired differences, and whether they are small enough.
 
 A paired difference lies between -1 and 1: of agreement with people before and after on the same output, of scores as
 shares of the scale. Its limits are a score test's, turned round: under a true difference the variance is what was
 observed, and at least what rare changes of the full range need, so that no change among few outputs does not pass for
 a proof that there is none.
 
-A stream is watched by betting (an e-process): whoever bets against "the mean is at least m" multiplies the stake by
-20 with a chance of at most 1/20, however often one looks.
-
-Sources: Tango (1998), paired shares; Schuirmann (1987), two one-sided tests; Waudby-Smith and Ramdas (2024), betting;
-Ville (1939).
+Sources: Tango (1998), paired shares; Schuirmann (1987), two one-sided tests.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +21,6 @@ from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile, t_tail
 
 _GRID = np.linspace(-1, 1, 20001)
-PRIOR, WINDOW = 10, 100  # steps that the null hypothesis is worth at the start; steps that a bet looks back on
-BOLDEST = 0.5  # share of the largest bet that cannot ruin
 
 
 @dataclass(frozen=True)
@@ -63,13 +56,26 @@ class PairedDifference:
         (z_{1-a} + z_{1-b/2})^2 times the mean square (of answers the share of discordant pairs) / margin^2, at least
         as many as even equal answers take. Where there are as many: for the difference as it is, whichever way it lies.
         """
-        z, z_power = NormalDist().inv_cdf(1 - alpha), NormalDist().inv_cdf(0.5 + power / 2)
-        per_pair = self.n / self.worth if self.worth else 1.0
-        pairs = max((z + z_power) ** 2 * self.square / margin**2, least_pairs(margin, alpha)) * per_pair
-        if pairs <= self.n:
-            gap = max(abs(margin - abs(self.value)), 1e-3) if abs(self.value) < margin else abs(self.value)
-            pairs = max((z + z_power) ** 2 * self.square / gap**2 * per_pair, self.n + 1)
-        return math.ceil(pairs)
+        pairs = self.for_none(margin, alpha, power)
+        if pairs > self.n:
+            return pairs
+        gap = max(abs(margin - abs(self.value)), 1e-3) if abs(self.value) < margin else abs(self.value)
+        return math.ceil(max(_both_sides(alpha, power) * self.square / gap**2 * self._per_pair, self.n + 1))
+
+    def for_none(self, margin: float, alpha: float, power: float) -> int:
+        """About how many pairs as changeable as these show a true difference of 0 to be within the margin."""
+        pairs = max(_both_sides(alpha, power) * self.square / margin**2, least_pairs(margin, alpha))
+        return math.ceil(pairs * self._per_pair)
+
+    @property
+    def _per_pair(self) -> float:
+        """How many pairs are worth one independent pair."""
+        return self.n / self.worth if self.worth else 1.0
+
+
+def _both_sides(alpha: float, power: float) -> float:
+    """(z_{1-a} + z_{1-b/2})^2 of two one-sided tests."""
+    return (NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(0.5 + power / 2)) ** 2
 
 
 def paired_difference(differences: Numbers, sources: Codes) -> PairedDifference:
@@ -102,27 +108,3 @@ def least_pairs(margin: float, alpha: float) -> int:
     while paired_difference(np.zeros(pairs), np.arange(pairs)).interval(alpha)[1] >= margin:
         pairs = max(pairs + 1, int(pairs * 1.02))
     return pairs
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Bets that the mean of values from 0 to 1 is below `least`, after so many steps.
-
-    log_e: the logarithm of the e-value, what a stake of 1 has become. mean: what the next bet takes the mean for,
-    from the values so far, the latest counting most. All are numbers, or arrays of as many streams.
-    """
-
-    least: Any
-    steps: int = 0
-    log_e: Any = 0.0
-    mean: Any = None
-    total: Any = 0.0
-
-    def after(self, value: Any) -> Stream:
-        """The stream after one more value, on which the bet was placed before it was seen."""
-        mean = self.least if self.mean is None else self.mean
-        short = np.maximum(self.least - mean, 0.0)
-        bet = np.minimum(short / (mean * (1 - mean) + short**2 + 1e-9), BOLDEST / (1 - self.least))
-        step = max(1 / (self.steps + 1 + PRIOR), 1 / WINDOW)
-        log_e = self.log_e + np.log1p(bet * (self.least - value))
-        return Stream(self.least, self.steps + 1, log_e, mean + step * (value - mean), self.total + value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -221,7 +222,7 @@ def anchors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     table().save("anchors")
     judge_run(Path("baseline"), Path("anchors"), repeat=2)
-    assert metal.gate_init("anchors", "baseline") == []
+    metal.gate_init("anchors", "baseline")
     return tmp_path
 
 
@@ -380,6 +381,56 @@ def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
         metal.gate_watch("wide.toml", "bad")
 
 
+def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
+    promise, judge, system, passes = metal.gate_init("anchors", "baseline", out="wide.toml", margin=0.1)
+    assert promise == (
+        "If the judge agrees with people as on the anchors, or better, the chance of any "
+        "false alarm, ever, in any of 6 streams, is at most 5%."
+    )
+    # about 125 of 150 right; alpha / 12: L about .74, above .83 - .1: 2 x .1
+    assert re.match(
+        r"A watch will find a loss of agreement with people of about 20%\. To find a loss of 20% takes anchors", judge
+    )
+    assert judge.endswith("sources in each language; there are 150.")
+    assert "the system's mean score" in system
+    assert passes.startswith("A PASS, where nothing changed, takes about 72 anchors in each language")
+    assert passes.endswith("the unchanged judge gives another answer to 0% of them.")  # and the mean's margin is 5%
+    _, planned, *_ = metal.gate_init("anchors", "baseline", out="planned.toml", loss=0.1, streams=40)
+    assert "To find a loss of 10% takes anchors of about " in planned
+    code, printed = run("gate", "init", "anchors", "baseline", "--out", "printed.toml", "--margin", "1%")
+    assert code == 0
+    assert "or better, the chance of any false alarm, ever, in any of 6 streams" in " ".join(printed.split())
+    assert "Too few anchors in 3 of 3 cases (overall in English," in printed
+    with pytest.raises(UsageError, match="streams 2: the baseline has 6; give as many, or more"):
+        metal.gate_init("anchors", "baseline", out="few.toml", streams=2)
+    assert not Path("few.toml").exists()
+
+
+def test_a_gate_declared_before_there_were_streams(anchors: Path) -> None:
+    text, same = Path("gate.toml").read_text(encoding="utf-8"), judge_run(Path("same"), Path("anchors"))
+    assert "streams = 6\n" in text
+    Path("old.toml").write_text(text.replace("streams = 6\n", ""), encoding="utf-8")
+    assert metal.gate("old.toml", same).verdict == "equivalent"
+    with pytest.raises(UsageError, match=r"old.toml .* write the line streams = 6 above \[margins\], or declare"):
+        metal.gate_watch("old.toml", same)
+    Path("fewer.toml").write_text(text.replace("streams = 6", "streams = 5"), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"6 streams to watch, and fewer.toml declares 5, for which alone its promise"):
+        metal.gate_watch("fewer.toml", same)
+    assert not Path("watch.jsonl").exists()
+
+
+def test_outputs_of_one_source_are_one_step(anchors: Path) -> None:
+    rows = pd.concat([people(), answers()])
+    twice = pd.concat([rows.assign(generator="a"), rows.assign(generator="b")])
+    twice["output"] = twice["source"] + "/" + twice["generator"]
+    metal.read(twice, kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"}, name="twice").save("twice")
+    judged = judge_run(Path("two"), Path("anchors"))
+    scores = twice[twice["rater"] == "j"].loc[:, ["output", "rater", "score"]].assign(criterion="overall")
+    scores.astype({"score": float}).to_parquet(judged / "ratings.parquet", index=False)
+    watch = metal.gate_watch("gate.toml", judged, data="twice")
+    assert watch.taken == len(LANGUAGES) * OUTPUTS
+
+
 def torn_at_second_write(length: int) -> Callable[[int, bytes], int]:
     """os.write that ends the process within its second write, after so much of the line."""
     write, written = os.write, iter(range(2))
@@ -398,22 +449,22 @@ def test_a_kill_at_any_write_spoils_nothing(tmp_path: Path) -> None:
     keys: list[Key] = [("judge", "j", language, "c") for language in ("en", "hi")]
     least, rng = dict.fromkeys(keys, 0.7), np.random.default_rng(3)
     steps = [(keys[place % 2], f"o{place}", float(rng.random() < 0.5)) for place in range(200)]
-    untouched = WatchFile(tmp_path / "untouched", 0.05, least)
+    untouched = WatchFile(tmp_path / "untouched", 0.05, least, 2)
     untouched.take("b", steps)
     path = tmp_path / "killed"
-    WatchFile(path, 0.05, least)
+    WatchFile(path, 0.05, least, 2)
     for kill in range(200):
         child = os.fork()
         if not child:
             os.write = torn_at_second_write(kill)
-            WatchFile(path, 0.05, least).take("b", steps)
+            WatchFile(path, 0.05, least, 2).take("b", steps)
             os._exit(0)
         os.waitpid(child, 0)
-    after = WatchFile(path, 0.05, least)
+    after = WatchFile(path, 0.05, least, 2)
     assert after.take("b", steps) == 0
     assert [after.streams[key].log_e for key in keys] == [untouched.streams[key].log_e for key in keys]
     assert after.alarms == untouched.alarms != {}
     assert path.read_bytes() == (tmp_path / "untouched").read_bytes()
     path.write_bytes(path.read_bytes().replace(b'"key": 1', b'"key": 9', 1))
     with pytest.raises(DataError, match="line 3: not a step of a watch"):
-        WatchFile(path, 0.05, least)
+        WatchFile(path, 0.05, least, 2)

@@ -1,4 +1,4 @@
-"""Paired differences within margins, and streams watched by betting: by hand, and in worlds with a known truth."""
+"""Paired differences within margins: by hand, and in worlds with a known truth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from metal.stats.drift import PairedDifference, Stream, least_pairs, paired_difference
+from metal.stats.drift import PairedDifference, least_pairs, paired_difference
 from metal.stats.significance import t_tail
 
 
@@ -67,39 +67,3 @@ def test_a_change_as_large_as_the_margin_passes_in_five_per_cent() -> None:
             low, high = pairs(int(counts[0]), int(counts[1]), n).interval(0.05)
             passed += -margin < low and high < margin
         assert passed / runs <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / runs), (n, margin, discordant)
-
-
-def watched(least: float, truth: np.ndarray, streams: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(streams,) the step of the first alarm at 20, infinity without one; and that of a z test at every step."""
-    stream, first, peeking = Stream(np.full(streams, least)), np.full(streams, np.inf), np.full(streams, np.inf)
-    for step, mean in enumerate(truth, 1):
-        stream = stream.after((rng.random(streams) < mean).astype(float))
-        first = np.where((stream.log_e >= math.log(20)) & np.isinf(first), step, first)
-        if step >= 20:
-            z = (stream.total / step - least) / math.sqrt(least * (1 - least) / step)
-            peeking = np.where((z < -1.645) & np.isinf(peeking), step, peeking)
-    return first, peeking
-
-
-def test_one_may_look_at_every_step() -> None:
-    """Of streams just at the level 5% alarm at most; a z test at 5% at every step alarms in a third and more."""
-    first, peeking = watched(0.75, np.full(800, 0.75), 400, np.random.default_rng(6))
-    assert np.isfinite(first).mean() <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 400)
-    assert np.isfinite(peeking).mean() > 0.3
-
-
-def test_a_drift_is_seen_however_long_all_was_well() -> None:
-    truth = np.repeat([0.8, 0.55], [1500, 400])
-    first, _ = watched(0.75, truth, 100, np.random.default_rng(7))
-    assert (first > 1500).mean() >= 0.98
-    assert np.median(first) < 1500 + 150
-
-
-def test_the_bet_is_placed_before_the_value_is_seen() -> None:
-    stream = Stream(0.75)
-    assert stream.after(0.0).log_e == stream.after(1.0).log_e == 0  # nothing is known yet, so nothing is staked
-    after = stream.after(0.0)  # mean .75 - .75 / 11
-    short = 0.75 / 11
-    bet = short / ((0.75 - short) * (0.25 + short) + short**2 + 1e-9)
-    assert after.after(0.0).log_e == pytest.approx(math.log1p(bet * 0.75))
-    assert after.after(1.0).log_e == pytest.approx(math.log1p(-bet * 0.25))
