@@ -9,10 +9,10 @@ import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.settings import AuditSettings
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE, Verdict, verdict
+from metal.auditing.verdict import INFORMATIVE, Verdict, verdict
+from metal.auditing.verdict import LIKE_A_PERSON as LIKE
 from metal.data.ratings import NOT_ASKED, CodeMatrix
 from metal.data.records import Criterion, Level, Scale
-from metal.stats.bootstrap import SourceBootstrap
 
 # Shares of the classes; the last is the bad end.
 MIXES = {
@@ -70,8 +70,8 @@ class World:
     def best(self, kind: str) -> tuple[str, ...]:
         """The verdicts that only a judge like a person should get, or one that knows anything."""
         if self.alone and kind in KNOW_NOTHING:
-            return AS_GOOD, INFORMATIVE
-        return (INFORMATIVE if self.people == 1 else AS_GOOD,)
+            return LIKE, INFORMATIVE
+        return (INFORMATIVE if self.people == 1 else LIKE,)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -124,12 +124,11 @@ class World:
             "bad one up": np.where(truth >= worst - 1, np.maximum(said - 1, 0), said),
         }.get(kind, said)
 
-    def verdicts(self, seed: int, kinds: tuple[str, ...] = (), resamples: int = 300) -> dict[str, Verdict]:
+    def verdicts(self, seed: int, kinds: tuple[str, ...] = ()) -> dict[str, Verdict]:
         """The verdict on a judge of each kind, all in one draw. Who misses the rare class is not told what is bad."""
         cell = self.draw(np.random.default_rng([seed, *map(ord, repr(self))]), kinds or self.kinds)
         unnamed = replace(cell, settings=replace(cell.settings, bad=""))
-        bootstrap = SourceBootstrap(resamples, seed)
-        return {kind: verdict(unnamed if kind == "misses the rare" else cell, kind, bootstrap) for kind in cell.judges}
+        return {kind: verdict(unnamed if kind == "misses the rare" else cell, kind) for kind in cell.judges}
 
 
 @dataclass(frozen=True)

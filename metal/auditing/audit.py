@@ -24,7 +24,8 @@ from metal.auditing.pairs import pair_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
 from metal.auditing.picked import picked_rows
-from metal.auditing.scores import ScoreStanding, score_row, standing
+from metal.auditing.score_table import score_row
+from metal.auditing.scores import ScoreStanding, standing
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.standing import Standing
 from metal.auditing.strengths import strength_rows
@@ -104,16 +105,16 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for cell in followed(audited, progress):
         rows["people"].append(people_row(cell, bootstrap))
-        verdicts = [verdict(cell, judge, bootstrap) for judge in cell.judges]
+        verdicts = [verdict(cell, judge) for judge in cell.judges]
         rows["verdicts"] += [each.row() for each in verdicts]
         rows["picked"] += picked_rows(cell, verdicts, bootstrap)
         for judge in cell.judges:
-            beside = standing(cell, judge, bootstrap)
+            beside = standing(cell, judge)
             if isinstance(beside, ScoreStanding):
-                rows["scores"].append(score_row(beside))
+                rows["scores"].append(score_row(beside, bootstrap))
             if not cell.continuous:
                 judged = JudgedItems(cell, judge, bootstrap)
-                mistakes = Mistakes(Standing(cell, judge, bootstrap) if cell.by_scores else beside)
+                mistakes = Mistakes(Standing(cell, judge) if cell.by_scores else beside)
                 rows["judges"].append(judge_row(judged))
                 rows["by_class"] += class_rows(mistakes)
                 rows["confusion"] += confusion_rows(mistakes)

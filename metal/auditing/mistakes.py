@@ -18,44 +18,43 @@ from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
 from metal.stats.aggregate import CASES
 from metal.stats.intervals import interval_of_sums
-from metal.stats.patterns import Numbers, class_counts, ratio
-from metal.stats.standing import JUDGE, WEIGHT, others_labels
+from metal.stats.patterns import Numbers, ratio
 
 
 class Mistakes:
     """The answers of a judge and of the people to each label of the other people.
 
     judge, person: (levels, levels) how often class t was answered a; NaN for a person with one person per item. true,
-    said, hits: (patterns, levels) what each pattern adds to what is true, to what the judge said, and to both.
+    said, hits: (kinds, levels) what each kind of item adds to what is true, to what the judge said, and to both.
     """
 
     def __init__(self, beside: Standing) -> None:
-        self.beside, levels = beside, beside.cell.levels
-        answers, every = beside.answers, np.arange(levels)
-        self.true, self.hits = beside.recalls[:, WEIGHT], beside.recalls[:, JUDGE]
-        self.said = self.true.sum(axis=1, keepdims=True) * (answers[:, None] == every)
-        weight = self.true * beside.drawn.observed[:, None]
-        self.judge = weight.T @ (answers[:, None] == every)
-        self.person = np.full((levels, levels), np.nan if beside.gold else 0.0)
-        votes = class_counts(beside.people, levels)
-        for seat in [] if beside.gold else beside.seats:
-            own = beside.people[:, [seat]] == every
-            others = others_labels(beside.people, seat, votes) * beside.drawn.observed[:, None]
-            self.person += others.T @ own
+        self.beside, self.side = beside, beside.whole
+        side, levels = self.side, beside.cell.levels
+        self.true, self.hits = side.weight, side.weight * side.said
+        self.said = self.true.sum(axis=1, keepdims=True) * side.said
+        self.judge = (self.true * side.times[:, None]).T @ side.said
+        self.person = np.full((levels, levels), np.nan)
+        if not beside.gold:
+            people = beside.paired
+            items = np.bincount(people.kind, weights=people.times, minlength=people.seats.kinds)
+            at_seat = people.seats.times * items[people.seats.item]
+            self.person = (people.seats.target * at_seat[:, None]).T @ (people.seats.own[:, None] == np.arange(levels))
 
     def share(self, level: int, of: Numbers, reason: str) -> Estimate:
         """The hits of a class as a share of a weight, with its interval."""
         items = self.items(of, level)
         if not items:
             return Estimate.undefined(reason)
-        added, times = self.beside.drawn.kinds(np.stack([self.hits[:, level], of[:, level]], axis=1))
-        above, below = times @ added
-        return Estimate(above / below, *interval_of_sums(added, times, items), n=round(items))
+        by = self.side.by
+        added = by.rows(np.stack([self.hits[:, level], of[:, level]], axis=1))
+        above, below = by.total(added)
+        return Estimate(float(above / below), *interval_of_sums(added, by.times, items), n=round(items))
 
     def items(self, of: Numbers, level: int) -> float:
         """The items behind a weight: an item counts once, for however many people it is added up."""
         seats = np.maximum(self.true.sum(axis=1), 1e-12)
-        return float(self.beside.drawn.observed @ (of[:, level] / seats))
+        return float(self.side.times @ (of[:, level] / seats))
 
 
 def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from metal.auditing.figures import (
     rare_class,
     undefined_note,
 )
-from metal.auditing.scores import agreement_of_scores
+from metal.auditing.score_table import agreement_of_scores
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
 from metal.stats import agreement

@@ -2,8 +2,8 @@
 
 The judge is chosen again in every resample of sources; by how much the chosen one is then above its own figure, on
 average, is the optimism of the choice (Efron and Tibshirani 1993, chapter 17), which is subtracted. Resamples are
-linear here: a judge's share kept is its value as observed plus what each source drawn adds to it by the jackknife, so
-that all judges face the same sources drawn, whichever items they answered.
+linear here: a judge's share kept is its value as observed plus what each source drawn adds to it to first order. All
+judges face the same sources drawn, whichever items they answered.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.scores import standing
-from metal.auditing.verdict import Verdict, kept
+from metal.auditing.verdict import Verdict
 from metal.stats.bootstrap import SourceBootstrap
 
 
@@ -27,10 +27,9 @@ def picked_rows(cell: AuditCell, verdicts: list[Verdict], bootstrap: SourceBoots
     shares = np.array([verdict.share_kept.value for verdict in judged])
     added: list[dict[int, float]] = []  # of each judge: source -> what it adds to the share
     for verdict in judged:
-        sources, balanced = standing(cell, verdict.judge, bootstrap).without_each_source()
-        without = np.nan_to_num(kept(balanced)[1:]) if balanced else np.zeros(len(sources))
-        each = (len(sources) - 1) / len(sources) * (without.mean() - without)
-        added.append(dict(zip(sources.tolist(), each.tolist(), strict=True)))
+        far = [cell.people.index(name) for name in verdict.left_out]
+        sources, each = standing(cell, verdict.judge, far).share_by_source()
+        added.append(dict(zip(sources.tolist(), np.nan_to_num(each).tolist(), strict=True)))
     every = sorted(set().union(*added))
     table = np.array([[of_judge.get(source, 0.0) for of_judge in added] for source in every])
     drawn = bootstrap.totals(table)

@@ -1,255 +1,333 @@
 """A judge beside people whose scores lie on a line: 0 to 100 and the like, or standardised levels.
 
-The judge and each person face the same mean of the other people, so that neither sees a larger panel.
+The rules are those of classes, with concordance in the place of class-balanced agreement and 0 in that of a constant.
+Where a few ratings hold most of the spread, every score counts as its place among people's scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from enum import Enum
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
-from metal.auditing.figures import columns, dropped_note, undefined_note
-from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
-from metal.data.records import Estimate
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.patterns import Codes, Numbers, distinct, mean_of_defined, ratio
-from metal.stats.skill import (
-    FOLDS,
-    concordance,
-    correlation,
-    interval_alpha,
-    intraclass,
-    mean_of_others,
-    moments,
-    panel_features,
-    root_mean_squared_error,
-    skill,
-)
-from metal.stats.standing import Balanced
+from metal.auditing.clauses import HALF, Clause, limit, on_people
+from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, bounds
+from metal.data.ratings import NOT_ASKED
+from metal.data.text import figure, signed
+from metal.stats.alpha import UNDEFINED, Alpha
+from metal.stats.measured import Measured, Ratio, jackknife, quantile
+from metal.stats.order import Order, Pair
+from metal.stats.patterns import Codes, Numbers, distinct
+from metal.stats.score_seats import LEAST_LOW, ScoreSeats, among, heavy_tails
+from metal.stats.skill import FOLDS, interval_alpha, panel_features
+from metal.stats.source_sums import SourceSums
 
-LEAST_ITEMS = 30  # of a person; people with fewer are taken together as one
-_CHUNK = 20  # people whose sums are held at once
-SKILLS = ("skill", "skill_shifted", "skill_recalibrated")
+RECALIBRATED = "recalibrated"
+ONCE = f"like a person once {RECALIBRATED}"  # in the reason of a judge that is informative as given
+HEAVY = "scores counted as ranks among people's: a few hold most of the spread"
 ALL_EQUAL = "all scores are equal"
 
 
-class Varied(Enum):
-    """What follows the sums as observed: those of each resample, or without one source in turn."""
+class ScorePeople:
+    """The people of a cell by their scores: what is the same for all its judges.
 
-    NOT, RESAMPLED, WITHOUT_ONE = range(3)
+    codes: (items, people) scores, NaN without one, as places among people's scores where `heavy`.
+    """
+
+    def __init__(self, cell: AuditCell, without: Sequence[int] = ()) -> None:
+        self.cell = cell
+        self.who = [seat for seat in range(len(cell.people)) if seat not in without]
+        self.scores = cell.scores([cell.people[seat] for seat in self.who])
+        self.given = self.scores[~np.isnan(self.scores)]
+        self.heavy = len(self.given) > 0 and heavy_tails(self.given)
+        number = (~np.isnan(self.scores)).sum(axis=1)
+        self.several, self.alone = number >= 2, number == 1
+        self.sources = cell.matrix.sources
+
+    def placed(self, scores: Numbers) -> Numbers:
+        """The scores, or their places among people's where a few hold most of the spread."""
+        return among(scores, self.given) if self.heavy else scores
+
+    @cached_property
+    def alpha(self) -> Alpha:
+        """Krippendorff's alpha with squared distances, limits by a jackknife of its logarithm."""
+        return _alpha(self.placed(self.scores)[self.several], self.sources[self.several])
+
+    def alpha_without_each(self) -> list[float]:
+        """Alpha without each person in turn; nothing with fewer than three people, or very many."""
+        if not 3 <= len(self.who) <= MOST_LEFT_OUT:
+            return []
+        scores, values = self.placed(self.scores), []
+        for column in range(len(self.who)):
+            fewer = np.delete(scores, column, axis=1)
+            several = (~np.isnan(fewer)).sum(axis=1) >= 2
+            values.append(_alpha(fewer[several], self.sources[several]).value)
+        return values
+
+
+def _alpha(scores: Numbers, sources: Codes) -> Alpha:
+    if len(scores) < 2:
+        return UNDEFINED
+    by = SourceSums(np.arange(len(scores)), sources)
+    scores = np.sort(scores, axis=1)
+    rows = by.rows(panel_features(scores - np.nanmean(scores)))
+    value = float(interval_alpha(by.total(rows)))
+    if not value < 1 - 1e-12 or by.n < 2:
+        return Alpha(value, value, value) if value == 1 and by.n >= 2 else UNDEFINED
+    without = np.log(np.maximum(1 - interval_alpha(by.without(rows)), 1e-12))
+    error = jackknife(float(np.log(1 - value)), without, by.times)
+    return Alpha(value, 1 - float(np.exp(error.high())), 1 - float(np.exp(error.low())))
 
 
 class ScoreStanding(Standing):
-    """A judge beside the people of a cell, by their scores: a Standing whose agreement is skill."""
+    """A judge beside the people of a cell, by scores. given: its scores in the place of its own, recalibrated."""
 
-    measure = "ICC"
-    varied = Varied.RESAMPLED
+    def __init__(self, cell: AuditCell, judge: str, without: Sequence[int] = (), given: Numbers | None = None) -> None:
+        self.cell, self.judge = cell, judge
+        self.panel = _people(cell, without)
+        own = cell.scores([judge])[:, 0]
+        self.scores = own if given is None else given
+        asked, answered = cell.by_judge(judge) != NOT_ASKED, ~np.isnan(own)
+        several, alone = self.panel.several, self.panel.alone
+        both = several & answered
+        few = both.sum() < MIN_ITEMS or len(np.unique(self.panel.sources[both])) < MIN_SOURCES
+        self.gold = bool(few and (alone & answered).any())
+        rated = several | alone if self.gold else several
+        self.rated, self.asked = int(rated.sum()), int((rated & asked).sum())
+        self.mixed = not self.gold and bool((alone & answered).any())
+        self.at = rated & answered
+        self.items, self.n_sources = int(self.at.sum()), len(np.unique(self.panel.sources[self.at]))
+
+    @property
+    def people(self) -> ScorePeople:  # type: ignore[override]
+        """The people, by their scores."""
+        return self.panel
+
+    def _seats(self, items: Codes, *, alone: bool = False) -> ScoreSeats:
+        panel = self.panel
+        people, judge = panel.placed(panel.scores[items]), panel.placed(self.scores[items])
+        middle = float(np.nanmean(people))  # about it, sums of squares lose no digits
+        higher = self.cell.criterion.direction == "higher"
+        return ScoreSeats(people - middle, judge - middle, panel.sources[items], alone=alone, higher=higher)
 
     @cached_property
-    def of_people(self) -> Numbers:
-        """(items, people) scores of all items of the cell."""
-        return self.cell.scores([self.cell.people[seat] for seat in self.who])
+    def seats(self) -> ScoreSeats:
+        """On the items with two people; by `gold`, with one too."""
+        return self._seats(self.at, alone=self.gold)
 
     @cached_property
-    def of_judge(self) -> Numbers:
-        """(items,) its scores of the items."""
-        return np.asarray(self.cell.scores([self.judge])[self.items, 0])
-
-    @cached_property
-    def figures(self) -> dict[str, Numbers]:
-        """(1 + resamples,) each, by name: as observed, then as `varied`; means over the people.
-
-        skill, ...: of the judge; person_skill, ...: of a person; shift: how much higher the judge scores than people.
-        """
-        units: list[dict[str, Numbers]] = []
-        rest: Any = 0.0
-        for sums in self._sums():  # (1 + resamples, 2, FOLDS, 6)
-            if sums[0, 0, :, 0].sum() >= LEAST_ITEMS:
-                units.append(_figures(sums, alone=self.gold))
-            else:
-                rest = rest + sums
-        if np.ndim(rest) and rest[0, 0, :, 0].sum() >= LEAST_ITEMS:
-            units.append(_figures(rest, alone=self.gold))
-        return {name: mean_of_defined([unit[name] for unit in units]) for name in units[0]} if units else {}
-
-    def _sums(self) -> Iterator[Numbers]:
-        """Of each person, the sums of moments of judge and person facing the others, as observed and resampled."""
-        by_source = BySource(self.sources, self.bootstrap, self.varied)
-        middle = np.nanmean(self.of_people)  # about it, sums of squares lose no digits
-        people, of_judge = self.of_people[self.items] - middle, self.of_judge - middle
-        if self.gold:
-            target = ratio(np.nansum(people, axis=1), (~np.isnan(people)).sum(axis=1))
-            each = moments(target, of_judge)
-            yield by_source.sums(np.stack([each, each], axis=1)[:, None])[:, 0]
-            return
-        for start in range(0, people.shape[1], _CHUNK):
-            features = []
-            for seat in range(start, min(start + _CHUNK, people.shape[1])):
-                target, own = mean_of_others(people, seat), people[:, seat]
-                judge = np.where(np.isnan(own), np.nan, of_judge)
-                features.append(np.stack([moments(target, judge), moments(target, own)], axis=1))
-            yield from np.moveaxis(by_source.sums(np.stack(features, axis=1)), 1, 0)
+    def all_seats(self) -> ScoreSeats:
+        """On all items that anybody scored."""
+        if not self.mixed:
+            return self.seats
+        every = (self.panel.several | self.panel.alone) & ~np.isnan(self.scores)
+        return self._seats(every, alone=True)
 
     def nothing_to_tell(self) -> str:
         """Why there is nothing to tell apart; empty where there is."""
-        if not self.figures:
-            return f"nobody of the people shares {LEAST_ITEMS} items with the judge and others"
-        return ALL_EQUAL if np.isnan(self.figures["skill"][0]) else ""
+        seats = self.seats
+        return ALL_EQUAL if np.ptp(seats.facing) < 1e-12 or np.ptp(seats.own) < 1e-12 else ""
 
     @cached_property
-    def above(self) -> list[Bounds]:
-        """How far the judge is above a constant, as given or once recalibrated, whichever is more."""
-        every = np.stack([self.figures[name] for name in SKILLS])
-        return [self.limits(np.where(np.isnan(every), -np.inf, every).max(axis=0))]
+    def above(self) -> Measured:
+        """The judge's concordance with people: a constant has 0."""
+        return self.all_seats.concordance.beyond(0.0)
 
     @cached_property
-    def balanced(self) -> Balanced | None:
-        """Skill in the place of agreement."""
-        return self.after("skill") if self.figures else None
-
-    def without_each_source(self) -> tuple[Codes, Balanced | None]:
-        """(sources,) their numbers in the dataset, or of blocks, and `balanced` without each of them in turn."""
-        fewer = ScoreStanding(self.cell, self.judge, self.bootstrap, gold=self.gold)
-        fewer.varied = Varied.WITHOUT_ONE
-        first, _ = distinct(self.sources)
-        many = self.bootstrap.blocks(len(first))
-        return (self.sources[first] if many is None else np.arange(many.max() + 1)), fewer.balanced
+    def lead(self) -> Measured | None:
+        """A person's concordance with the others."""
+        return None if self.gold else self.seats.concordance.of_a_person
 
     @property
-    def without_one(self) -> Iterator[Balanced | None]:
-        """`balanced` as observed without each of the people in turn; nothing with fewer than three of them."""
-        for seat in self.seats if not self.gold and 3 <= len(self.who) <= MOST_LEFT_OUT else ():
-            fewer = ScoreStanding(self.cell, self.judge, self.bootstrap, [seat])
-            fewer.varied = Varied.NOT
-            yield fewer.balanced
+    def below(self) -> Measured:
+        """The judge's concordance minus a person's."""
+        return self.seats.concordance.beyond(1.0)
 
-    def after(self, name: str) -> Balanced:
-        """The skill of the judge under this name beside a person's scores as given; a constant has 0."""
-        return Balanced(self.figures[name], self.figures["person_skill"], None, None, 0.0, 0.0)
+    def beyond(self, k: float) -> Measured:
+        """The judge's concordance minus k of a person's."""
+        return self.seats.concordance.beyond(k)
+
+    @cached_property
+    def order(self) -> Order | None:
+        """Ranks beside the mean of the others."""
+        return self._order(self.seats)
+
+    @cached_property
+    def whole_order(self) -> Order | None:
+        """The same on all items."""
+        return self._order(self.all_seats)
+
+    def _order(self, seats: ScoreSeats) -> Order:
+        higher = float((seats.said - seats.facing).mean())
+        return Order(seats.ranks, seats.concordance, seats.p, seats.z, seats.person_p, higher)
 
     @property
-    def correlates(self) -> bool:
-        """Whether its scores are shown to go with people's."""
-        return self.limits(self.figures["correlation"]).low > 0
+    def by_either(self) -> bool:
+        """Whether answers and order are two tests: of scores the order alone is."""
+        return False
 
-    def _alpha(self) -> Bounds:
-        panel = PeopleScores(self.of_people, self.cell.matrix.sources, self.bootstrap)
-        return self.limits(intraclass(panel.sums), sources=panel.n_sources) if panel.items else NO_BOUNDS
+    def half_lead_lost(self) -> bool:
+        """Of scores only what is left beyond a constant is asked."""
+        return True
+
+    def class_words(self) -> str:
+        """How scores are counted, where not as given."""
+        return f"({HEAVY})" if self.panel.heavy else ""
+
+    def person_knows(self, lead: Measured) -> str:
+        """What a person knows, in words."""
+        return f"a person's concordance with the others {bounds(lead).text(signed)}"
+
+    def whole_quantile(self, p: float) -> float:
+        """Student's t for the sources of all items."""
+        return quantile(p, self.all_seats.by.n - 1)
+
+    def share(self) -> Ratio | None:
+        """The judge's concordance as a share of a person's."""
+        return None if self.gold else self.seats.concordance.share
+
+    def order_share(self) -> Ratio | None:
+        """The judge's rank correlation as a share of a person's."""
+        return None if self.gold else self.seats.ranks.share
+
+    def kappa_share(self) -> Ratio | None:
+        """Concordance is quadratic kappa, so this is the share kept."""
+        return self.share()
+
+    def share_without_each(self) -> list[float]:
+        """The share kept without each person in turn; nothing with fewer than three people, or very many."""
+        if self.gold or not 3 <= len(self.panel.who) <= MOST_LEFT_OUT:
+            return []
+        left_out = set(range(len(self.cell.people))) - set(self.panel.who)
+        shares = []
+        for seat in self.panel.who:
+            fewer = ScoreStanding(self.cell, self.judge, sorted({*left_out, seat}))
+            share = fewer.share() if fewer.items and not fewer.gold else None
+            if share is not None:
+                shares.append(share.value)
+        return shares
+
+    def share_by_source(self) -> tuple[Codes, Numbers]:
+        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first order."""
+        by, without = self.seats.by, self.seats.concordance.share_without
+        n = by.n
+        return by.sources, ((n - 1) / n * (by.times @ without / n - without))[by.row]
+
+    @cached_property
+    def commonest(self) -> tuple[int, int]:
+        """The place of the score the judge gives most often, and how many of its answers are others."""
+        _, often = np.unique(self.all_seats.judge, return_counts=True)
+        return int(often.argmax()), int(often.sum() - often.max())
+
+    @property
+    def one_answer(self) -> bool:
+        """Whether the judge gave one score only."""
+        return self.commonest[1] == 0
+
+    def clauses(self) -> Iterator[Clause]:
+        """Rule 3 on scores."""
+        settings, n, lead = self.cell.settings, self.items, self.lead
+        assert lead is not None  # of a judge beside people
+        yield limit(lead, 0.0, n, f"{self.person_knows(lead)}, not shown to be more than a constant's")
+        yield _not_below(self.below, settings.margin, n, "below a person")
+        yield _keeps(self.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's concordance")
+        placed = self._placed_correlation()
+        yield _not_below(placed.beyond(1.0), settings.margin, n, "below a person in rank correlation")
+        yield _keeps(placed.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's rank correlation")
+        yield self._bad_end()
+        yield from on_people(self)
+
+    def _placed_correlation(self) -> Pair:
+        """The correlation of places among people's scores."""
+        panel, items = self.panel, self.at
+        people, judge = (among(scores[items], panel.given) for scores in (panel.scores, self.scores))
+        higher = self.cell.criterion.direction == "higher"
+        return ScoreSeats(people, judge, panel.sources[items], alone=False, higher=higher).correlation
+
+    def _bad_end(self) -> Clause:
+        """Whether the judge scores low outputs lower, at least half as much as a person does."""
+        seats = self.seats
+        if seats.low_items < LEAST_LOW:
+            return Clause(False, "never tested on low outputs")
+        beyond, judge, person = seats.drop(HALF)
+        low, points = "low" if seats.higher else "high", "places" if self.panel.heavy else "points"
+        how = "less than half as much" if beyond.high() < 0 else "not shown to be half as much"
+        words = (
+            f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the rest, a person "
+            f"{figure(person)}: {how}"
+        )
+        return limit(beyond, 0.0, seats.low_items, words)
 
 
-class BySource:
-    """Sums over items as observed and in each resample of sources, apart by fold; more than 2,048 sources in blocks."""
-
-    def __init__(self, sources: Codes, bootstrap: SourceBootstrap, varied: Varied = Varied.RESAMPLED) -> None:
-        self.varied = varied
-        first, place = distinct(sources)
-        block = bootstrap.blocks(len(first))
-        self.group = place if block is None else block[place]
-        self.bootstrap, self.groups = bootstrap, int(self.group.max()) + 1
-        self.order = np.argsort(self.group, kind="stable")
-        self.starts = np.searchsorted(self.group[self.order], np.arange(self.groups))
-        self.fold = np.random.default_rng([bootstrap.seed, self.groups]).permutation(self.groups) % FOLDS
-
-    def sums(self, features: Numbers, *, folds: bool = True) -> Numbers:
-        """(1 + resamples or sources, ..., FOLDS, F) from features (items, ..., F); `folds`: whether they are apart."""
-        added = np.add.reduceat(features[self.order], self.starts, axis=0)
-        if folds:
-            member = self.fold[:, None] == np.arange(FOLDS)
-            added = added[..., None, :] * member.reshape(-1, *[1] * (added.ndim - 2), FOLDS, 1)
-        observed: Numbers = added.sum(axis=0)[None]
-        if self.varied is Varied.NOT:
-            return observed
-        more = observed - added if self.varied is Varied.WITHOUT_ONE else self.bootstrap.totals(added)
-        return np.concatenate([observed, more])
+def _not_below(measured: Measured, margin: float, n: int, what: str) -> Clause:
+    how = "is" if measured.high() < -margin else "may be"
+    return limit(measured, -margin, n, f"{how} more than {margin:g} {what} ({bounds(measured).text(signed)})")
 
 
-class PeopleScores:
-    """People's scores of the items with two of them: sums as observed and resampled, items and sources.
-
-    scores: (items, people), NaN without a score.
-    """
-
-    def __init__(self, scores: Numbers, sources: Codes, bootstrap: SourceBootstrap) -> None:
-        rated = (~np.isnan(scores)).sum(axis=1) >= 2
-        self.items, self.n_sources = int(rated.sum()), len(distinct(sources[rated])[0])
-        if self.items:
-            features = panel_features(scores[rated] - np.nanmean(scores))  # about the middle, no digits are lost
-            self.sums = BySource(sources[rated], bootstrap).sums(features, folds=False)
-
-    def estimate(self, statistic: Any) -> Estimate:
-        """A statistic of the sums with its 95% interval."""
-        if not self.items:
-            return Estimate.undefined("no item with two ratings")
-        return _estimate(statistic(self.sums), self.items, self.n_sources)
+def _keeps(measured: Measured, n: int, what: str) -> Clause:
+    how = "keeps less than" if measured.high() < 0 else "not shown to keep"
+    return limit(measured, 0.0, n, f"{how} {what}")
 
 
-def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
-    """A figure from its value as observed and in each resample."""
-    if np.isnan(values[0]):
-        return Estimate.undefined(ALL_EQUAL, items)
-    low, high = (percentile_interval(values[1:]) if sources > 1 else None) or (None, None)
-    return Estimate(float(values[0]), low, high, n=items, method=f"percentile bootstrap over {sources} sources")
-
-
-def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
-    """The figures of a judge and a person from their sums (1 + resamples, 2, FOLDS, 6); alone: there is no person."""
-    over_folds, figures = sums.sum(axis=-2), {}
-    for place, whose in enumerate(("", "person_")):
-        for kind, name in enumerate(SKILLS):
-            figures[whose + name] = skill(sums[:, place])[:, kind]
-        figures[f"{whose}rmse"] = root_mean_squared_error(over_folds[:, place])
-        figures[f"{whose}concordance"] = concordance(over_folds[:, place])
-        figures[f"{whose}correlation"] = correlation(over_folds[:, place])
-        if alone and whose:
-            figures |= {name: np.full(len(sums), np.nan) for name in figures if name.startswith(whose)}
-    figures["shift"] = ratio(over_folds[:, 0, 3] - over_folds[:, 0, 1], over_folds[:, 0, 0])
-    return figures
-
-
-def standing(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Standing:
-    """A judge beside all people of a cell, by scores or by classes, made once for all that looks at it."""
-    key = "standing", judge, bootstrap
+def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
+    key = "people by score", tuple(sorted(without))
     if key not in cell.shared:
-        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(cell, judge, bootstrap)
+        cell.shared[key] = ScorePeople(cell, without)
+    people: ScorePeople = cell.shared[key]
+    return people
+
+
+def recalibrated(beside: ScoreStanding) -> str:
+    """What makes a judge like a person, which it is not as given; empty where a line through its scores does not.
+
+    A shift, then a rising line, each fitted on the sources of the other folds.
+    """
+    if beside.gold:
+        return ""
+    for how, scores, shift in _corrections(beside):
+        after = ScoreStanding(beside.cell, beside.judge, _left_out(beside), scores)
+        if all(clause.holds for clause in after.clauses()):
+            what = f"{shift:+.3g}" if how == "shift" else "a line corrects its scores"
+            return f"{ONCE} ({what}; then {bounds(after.below).text(signed)} beside a person)"
+    return ""
+
+
+def _left_out(beside: ScoreStanding) -> list[int]:
+    return sorted(set(range(len(beside.cell.people))) - set(beside.panel.who))
+
+
+def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
+    """Scores after a shift and after a line, and the shift on all items."""
+    panel, items = beside.panel, np.flatnonzero(beside.at)
+    target = np.nanmean(np.sort(panel.scores[items], axis=1), axis=1)
+    weight = (~np.isnan(panel.scores[items])).sum(axis=1).astype(float)
+    said = beside.scores[items]
+    first, place = distinct(panel.sources[items])
+    fold = (np.random.default_rng(len(first)).permutation(len(first)) % FOLDS)[place]
+    corrected = {"shift": beside.scores.copy(), "line": beside.scores.copy()}
+    for number in range(FOLDS):
+        train, test = fold != number, fold == number
+        if not train.any():
+            continue
+        mean_said = np.average(said[train], weights=weight[train])
+        mean_target = np.average(target[train], weights=weight[train])
+        away = said[train] - mean_said
+        spread = float(weight[train] @ away**2)
+        together = float(weight[train] @ (away * (target[train] - mean_target)))
+        slope = max(together / spread, 0.0) if spread > 0 else 0.0
+        corrected["shift"][items[test]] = said[test] + mean_target - mean_said
+        corrected["line"][items[test]] = mean_target + slope * (said[test] - mean_said)
+    shift = float(np.average(target, weights=weight) - np.average(said, weights=weight))
+    for how, scores in corrected.items():
+        yield how, scores, shift
+
+
+def standing(cell: AuditCell, judge: str, without: Sequence[int] = ()) -> Standing:
+    """A judge beside people of a cell, by scores or by classes, made once for all that looks at it."""
+    key = "standing", judge, tuple(sorted(without))
+    if key not in cell.shared:
+        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(cell, judge, without)
     beside: Standing = cell.shared[key]
     return beside
-
-
-FIGURES = (
-    *("skill", "person_skill", "skill_shifted", "skill_recalibrated", "rmse", "person_rmse"),
-    *("concordance", "person_concordance", "correlation", "person_correlation", "shift"),
-)
-
-
-def score_row(beside: ScoreStanding) -> dict[str, Any]:
-    """One row of the table of scores: how near a judge and a person come to the mean of the other people."""
-    cell, items = beside.cell, len(beside.items)
-    drawn: Mapping[str, Numbers] = beside.figures if items else {}
-    few = f"fewer than {LEAST_ITEMS} items"
-    figures = {
-        name: _estimate(drawn[name], items, beside.n_sources) if name in drawn else Estimate.undefined(few, items)
-        for name in FIGURES
-    }
-    return {
-        "language": cell.language,
-        "criterion": cell.criterion.name,
-        "judge": beside.judge,
-        "asked": beside.asked,
-        "answered": items,
-        "coverage": items / beside.asked if beside.asked else float("nan"),
-        "sources": beside.n_sources,
-        "dropped": dropped_note({"incomplete": int((cell.ratings_per_item > 0).sum()) - beside.asked}),
-        **columns(figures),
-        "undefined": undefined_note(figures),
-    }
-
-
-def agreement_of_scores(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Estimate]:
-    """How far people agree on scores: ICC(1) and Krippendorff's alpha at the interval measure."""
-    panel = PeopleScores(cell.scores(cell.people), cell.matrix.sources, bootstrap)
-    return {"icc": panel.estimate(intraclass), "alpha": panel.estimate(interval_alpha)}

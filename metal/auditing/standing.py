@@ -1,33 +1,41 @@
-"""A judge beside the people of a cell: what the rules of a verdict look at."""
+"""A judge beside the people of a cell: the figures that the rules of a verdict look at.
+
+Figures of a person are of seats: ratings of people on items that somebody else rated, too. Where items have one person
+each, that rating is the label, and there is no person beside the judge. Where both kinds of items occur, what is said
+of a person rests on the items with two, and what the judge knows beyond a constant on all of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
-from statistics import NormalDist
 
 import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
-from metal.auditing.figures import Resampled
+from metal.auditing.side import Answers, Side
 from metal.data.ratings import NOT_ASKED, UNANSWERED
-from metal.data.text import MINUS, figure, interval, listed
+from metal.data.text import MINUS, figure, interval, listed, signed
 from metal.errors import Undefined
-from metal.stats.agreement import alpha_disagreement
-from metal.stats.bootstrap import SourceBootstrap, SourceDraws, quantiles
+from metal.stats.alpha import UNDEFINED, Alpha, alpha_limits
+from metal.stats.careless import Careless, careless
 from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
-from metal.stats.intervals import few_sources, interval_of_sums
-from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
-from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, Seats, balanced_agreement, careless
+from metal.stats.measured import Measured, Ratio, quantile
+from metal.stats.order import Order
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.recalls import Recalls
+from metal.stats.seats import Votes
 
-MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
-P = 0.95  # of a one-sided limit
 MIN_ITEMS = 30  # of a verdict
+MIN_SOURCES = 20
+LEAST_ITEMS = 10  # of two labels, or off the commonest
+LEAST_OF_CLASS = 3  # items of a label that counts as a class
+LEAST_SHARE = 0.02  # of all weight, of a label that counts as a class
 NOTHING = "nothing to tell apart"
 THIN = "too few items of each answer"
 MIN_SHARED = 30  # items of two people whose ranks are compared
@@ -35,7 +43,7 @@ MIN_SHARED = 30  # items of two people whose ranks are compared
 
 @dataclass(frozen=True)
 class Bounds:
-    """A figure with its one-sided 5% limits."""
+    """A figure with its limits; an infinite one is open."""
 
     value: float
     low: float
@@ -48,104 +56,298 @@ class Bounds:
         """`-0.09 [-0.12, -0.04]`, in a format of metal.data.text."""
         return f"{form(self.value)} {interval(self.low, self.high, form)}".strip().replace(MINUS, "-")
 
-    def needed(self, bound: float, items: int) -> float:
-        """About how many items would show that the figure is above a bound; NaN where it is not, or hardly."""
-        if not self.value > bound:
-            return math.nan
-        needed = items * ((self.value - self.low) / (self.value - bound)) ** 2
-        return needed if needed < MOST_NEEDED * items else math.nan
-
 
 NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
 
 
-class Standing:
-    """A judge beside the people of a cell, with everything that the rules look at; without a name, people alone.
+def bounds(measured: Measured | Alpha | Ratio | None) -> Bounds:
+    """A figure with its one-sided 5% limits."""
+    if measured is None:
+        return NO_BOUNDS
+    if isinstance(measured, Measured):
+        return Bounds(measured.value, measured.low(), measured.high())
+    return Bounds(measured.value, measured.low, measured.high)
 
-    Items: with an answer of the judge and two people; by `gold`, with one person, whose answer is the label. By
-    default only where most items have one person, and fewer than MIN_ITEMS have two.
+
+class People:
+    """The people of a cell, without some of them: what is the same for all its judges.
+
+    who: their columns; codes: (items, people) labels; several, alone: (items,) whether an item has two ratings or one.
+    """
+
+    def __init__(self, cell: AuditCell, without: Sequence[int] = ()) -> None:
+        self.cell = cell
+        self.who = [seat for seat in range(len(cell.people)) if seat not in without]
+        self.codes = cell.by_people[:, self.who]
+        number = (self.codes >= 0).sum(axis=1)
+        self.several, self.alone = number >= 2, number == 1
+        self.votes = Votes.of(self.codes, cell.levels)
+        self.sources = cell.matrix.sources
+
+    @cached_property
+    def alpha(self) -> Alpha:
+        """Krippendorff's alpha at the scale's measure, on all items with two ratings."""
+        return _alpha(self.cell, self.votes, self.several)
+
+    def alpha_without_each(self) -> list[float]:
+        """Alpha without each person in turn; nothing with fewer than three people, or very many."""
+        if not 3 <= len(self.who) <= MOST_LEFT_OUT:
+            return []
+        values = []
+        for column in range(len(self.who)):
+            fewer = np.delete(self.codes, column, axis=1)
+            alpha = _alpha(self.cell, Votes.of(fewer, self.cell.levels), (fewer >= 0).sum(axis=1) >= 2)
+            values.append(alpha.value)
+        return values
+
+    def without(self, column: int) -> tuple[Votes, Codes]:
+        """The votes without one of them, and which items have two ratings then."""
+        fewer = np.delete(self.codes, column, axis=1)
+        return Votes.of(fewer, self.cell.levels), (fewer >= 0).sum(axis=1) >= 2
+
+
+def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Alpha:
+    if not several.any():
+        return UNDEFINED
+    rated = votes.some(several)
+    about = cell.matrix.sources[several], cell.values, cell.criterion.scale.measure
+    return alpha_limits(rated.counts, rated.kind, *about)
+
+
+def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
+    """The people of a cell, made once for all its judges."""
+    key = "people", tuple(sorted(without))
+    if key not in cell.shared:
+        cell.shared[key] = People(cell, without)
+    people: People = cell.shared[key]
+    return people
+
+
+def careless_people(cell: AuditCell) -> Careless:
+    """The people of a cell, by their columns, who agree far less with the others: the same for all its judges."""
+    key = "careless"
+    if key not in cell.shared:
+        cell.shared[key] = careless(cell.by_people, cell.matrix.sources, cell.levels)
+    found: Careless = cell.shared[key]
+    return found
+
+
+class Standing:
+    """A judge beside the people of a cell.
+
+    gold: whether there is no person beside it: items have one person, or too few have two. mixed: whether some items
+    have one person and the others decide how good a person is. rated, asked, items, n_sources: with two people, or
+    with one by `gold`: rated by people, put to the judge, answered, and their sources.
     """
 
     measure = "alpha"  # of people's agreement
 
-    def __init__(
-        self,
-        cell: AuditCell,
-        judge: str,
-        bootstrap: SourceBootstrap,
-        without: Sequence[int] = (),
-        gold: bool | None = None,
-    ) -> None:
-        self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
-        several = int((cell.ratings_per_item >= 2).sum())
-        self.mostly_alone = 2 * several < int((cell.ratings_per_item >= 1).sum())
-        self.gold = self.mostly_alone and several < MIN_ITEMS if gold is None else gold
-        self.who = [seat for seat in range(len(cell.people)) if seat not in without]
-        people = cell.by_people[:, self.who]
-        answers = cell.by_judge(judge) if judge else np.zeros(len(people), dtype=np.int16)
-        rated = (people >= 0).sum(axis=1) >= (1 if self.gold else 2)
-        self.rated, self.asked = int(rated.sum()), int((rated & (answers != NOT_ASKED)).sum())
-        self.items = np.flatnonzero(rated & (answers >= 0))
-        self.sources = cell.matrix.sources[self.items]
-        self.n_sources = int(np.count_nonzero(np.bincount(self.sources)))
-        self.codes = np.column_stack([people[self.items], answers[self.items]])
-        self.answers_used = int(np.count_nonzero(np.bincount(answers[self.items])))
+    def __init__(self, cell: AuditCell, judge: str, without: Sequence[int] = ()) -> None:
+        self.cell, self.judge = cell, judge
+        self.people = people_of(cell, without)
+        given = cell.by_judge(judge)
+        self._given, self._asked = np.maximum(given, UNANSWERED), given != NOT_ASKED
+        self.gold = self._too_few_with_two()
+        rated = self.people.several | self.people.alone if self.gold else self.people.several
+        self.rated, self.asked = int(rated.sum()), int((rated & self._asked).sum())
+        self.mixed = not self.gold and bool((self.people.alone & (given >= 0)).any())
+        answered = rated & (given >= 0)
+        self.items, self.n_sources = int(answered.sum()), len(np.unique(self.people.sources[answered]))
+        self.at = answered
+
+    def _too_few_with_two(self) -> bool:
+        """Whether items with two people are too few for a verdict, and there are others."""
+        answered = self._given >= 0
+        several = self.people.several & answered
+        if not (self.people.alone & answered).any():
+            return False
+        if several.sum() < MIN_ITEMS or len(np.unique(self.people.sources[several])) < MIN_SOURCES:
+            return True
+        side = self._side(several)
+        return len(classes_of(side, self.cell.bad_end)) < 2 or _thin(side)
+
+    def _side(self, items: Codes, *, alone: bool = False) -> Side:
+        answers = Answers(self.people.votes.some(items), self._given[items], self.people.sources[items])
+        return Side(answers, self.cell.values, ordered=self.cell.ordered, alone=alone)
 
     @cached_property
-    def drawn(self) -> Resampled:
-        """The ratings of the items, the judge's last."""
-        return Resampled(self.codes, self.sources, self.bootstrap)
+    def paired(self) -> Side:
+        """The judge beside people on the items it answered that have two people; by `gold`, with one person too."""
+        return self._side(self.at, alone=self.gold)
+
+    @cached_property
+    def whole(self) -> Side:
+        """The judge on all items that anybody rated."""
+        if not self.mixed:
+            return self.paired
+        every = (self.people.several | self.people.alone) & (self._given >= 0)
+        return self._side(every, alone=True)
+
+    @cached_property
+    def with_refusals(self) -> Side:
+        """The same as `paired` on all items that were put to the judge."""
+        asked = self.people.several & self._asked
+        return self.paired if int(asked.sum()) == self.items else self._side(asked)
+
+    @cached_property
+    def classes(self) -> Codes:
+        """(classes,) the labels that count, on items with two people."""
+        return classes_of(self.paired, self.cell.bad_end)
+
+    @cached_property
+    def recalls(self) -> Recalls:
+        """Agreement over the classes, of the judge and of a person."""
+        return self.paired.sums.of(self.classes)
+
+    @cached_property
+    def above(self) -> Measured:
+        """The judge's agreement minus a constant's, on all items."""
+        if not self.mixed:
+            return self.recalls.above
+        return self.whole.sums.of(classes_of(self.whole, self.cell.bad_end)).above
+
+    @cached_property
+    def lead(self) -> Measured | None:
+        """A person's agreement minus a constant's."""
+        return None if self.gold else self.recalls.lead
 
     @property
-    def answers(self) -> Codes:
-        """(patterns,) the judge's."""
-        return self.drawn.rows[:, -1]
+    def below(self) -> Measured:
+        """The judge minus a person."""
+        return self.recalls.below
+
+    @cached_property
+    def near(self) -> Measured | None:
+        """The same with partly right answers, on ordered scales of three levels or more."""
+        sums = self.paired.near_sums
+        return sums.of(self.classes).below if sums else None
+
+    @cached_property
+    def order(self) -> Order | None:
+        """The judge and a person in the order of the others, on items with two people."""
+        return self.paired.order
+
+    @cached_property
+    def whole_order(self) -> Order | None:
+        """The judge in the order of people on all items."""
+        return self.whole.order
+
+    def beyond(self, k: float) -> Measured:
+        """What the judge knows beyond a constant, minus k of what a person does."""
+        return self.recalls.measured(1, k)
+
+    def order_beyond(self, k: float) -> Measured | None:
+        """The judge's order minus k of a person's; by `gold` nothing is taken away."""
+        order = self.order
+        return order.ranks.beyond(0.0 if self.gold else k) if order else None
 
     @property
-    def people(self) -> Codes:
-        """(patterns, people); with one person per item the judge sits beside itself, facing the person."""
-        return self.drawn.rows if self.gold else self.drawn.rows[:, :-1]
+    def confirmed(self) -> float:
+        """How often a person's rating is the others' most frequent label."""
+        return math.nan if self.gold else self.paired.confirmed
 
     @property
-    def seats(self) -> list[int]:
-        """The people beside whom the judge stands."""
-        return [len(self.who)] if self.gold else list(range(len(self.who)))
+    def by_either(self) -> bool:
+        """Whether answers and order are two tests of what a judge knows."""
+        return True
 
-    def upper(self, values: Numbers) -> float:
-        """The one-sided 99% upper limit of a figure."""
-        return self.limits(values, 0.99).high
+    def half_lead_lost(self) -> bool:
+        """Whether the judge is shown to know less than half of what a person does."""
+        return self.beyond(0.5).high() < 0
 
-    def draw(self, features: Numbers) -> tuple[Numbers, Numbers]:
-        """Sums of features (patterns, ...) as observed and in each resample."""
-        flat = features.reshape(len(features), -1)
-        shape = features.shape[1:]
-        observed, resamples = (total(weights, flat) for weights in (self.drawn.observed, self.drawn.resamples))
-        return observed.reshape(shape), resamples.reshape(-1, *shape)
+    def order_share(self) -> Ratio | None:
+        """The judge's order as a share of a person's; None where it is undefined."""
+        order = None if self.gold else self.order
+        return order.ranks.share if order else None
 
-    def without_each_source(self) -> tuple[Codes, Balanced | None]:
-        """(sources,) their numbers in the dataset, and `balanced`, exact, without each of them in turn."""
-        first, place = distinct(self.sources)
-        by_source = SourceDraws(self.bootstrap, self.drawn.patterns, place, len(first))
+    def kappa_share(self) -> Ratio | None:
+        """The judge's quadratic kappa, where there is no order kappa, as a share of a person's."""
+        if self.gold:
+            return None
+        return self.order.kappa.share if self.order else self.paired.kappa_share()
 
-        def draw(features: Numbers) -> tuple[Numbers, Numbers]:
-            flat = features.reshape(len(features), -1)
-            observed = self.drawn.observed @ flat
-            left = observed - by_source.contributions(flat)
-            return observed.reshape(features.shape[1:]), left.reshape(-1, *features.shape[1:])
+    def class_words(self) -> str:
+        """`over 'Good' and 'Medium'` where not all labels count."""
+        if len(self.classes) == self.cell.levels:
+            return ""
+        levels = self.cell.criterion.scale.levels
+        return f"over {listed([repr(levels[place].label) for place in self.classes])}"
 
-        about = self.people, self.answers, self.cell.values
-        return self.sources[first], balanced_agreement(*about, False, draw, self.seats)
+    def person_knows(self, lead: Measured) -> str:
+        """What a person knows, in words."""
+        return f"a person knows {bounds(lead).text(signed)} more than a constant"
+
+    def whole_quantile(self, p: float) -> float:
+        """Student's t for the sources of all items."""
+        return quantile(p, self.whole.by.n - 1)
+
+    @cached_property
+    def commonest(self) -> tuple[int, int]:
+        """The label the judge gives most often, and how many of its answers are others."""
+        used = self.whole.answers_used
+        return int(used.argmax()), int(used.sum() - used.max())
 
     @property
-    def without_one(self) -> Iterator[Balanced | None]:
-        """`balanced` as observed, exact, without each of the people in turn; nothing with fewer than three of them."""
-        cell, rows = self.cell, self.people
-        for seat in self.seats if not self.gold and 3 <= len(self.who) <= MOST_LEFT_OUT else ():
-            fewer = rows.copy()
-            fewer[:, seat] = UNANSWERED
-            times = self.drawn.observed * ((fewer >= 0).sum(axis=1) >= 2)
-            rest = [each for each in self.seats if each != seat]
-            yield balanced_agreement(fewer, self.answers, cell.values, False, partial(_observed, times), rest)
+    def one_answer(self) -> bool:
+        """Whether the judge gave one answer only."""
+        return int((self.whole.answers_used > 0).sum()) == 1
+
+    @property
+    def three_levels(self) -> bool:
+        """Whether the order of answers can be looked at."""
+        return self.order is not None
+
+    def thin(self) -> bool:
+        """Whether fewer than two labels have LEAST_ITEMS items."""
+        return _thin(self.paired)
+
+    def nothing_to_tell(self) -> str:
+        """Why answers cannot be told apart; empty where they can."""
+        levels, items = self.cell.criterion.scale.levels, self.paired.items_of_label
+        second, first = np.argsort(items, kind="stable")[-2:].tolist()
+        off = float(items.sum() - items[first])
+        if len(self.classes) >= 2 and (not self.thin() or (self.three_levels and off >= LEAST_ITEMS)):
+            return ""
+        if off < LEAST_ITEMS:
+            return f"only {levels[first].shown!r} has {LEAST_ITEMS} items: {NOTHING}"
+        have = listed([f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)])
+        needed = LEAST_ITEMS * self.items / max(items[second], 1)
+        return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
+
+    def share(self) -> Ratio | None:
+        """What the judge keeps of what a person knows; None where a person is not shown to know anything."""
+        bad, lead = self.cell.bad_end, self.lead
+        tested = bad is None or self.paired.items_of_label[bad] > 0
+        return self.recalls.share() if lead and lead.low() > 0 and tested else None
+
+    def share_without_each(self) -> list[float]:
+        """The share kept without each person in turn; nothing with fewer than three people, or very many."""
+        people = self.people
+        if self.gold or not 3 <= len(people.who) <= MOST_LEFT_OUT:
+            return []
+        shares = []
+        for column in range(len(people.who)):
+            votes, several = people.without(column)
+            items = several & (self._given >= 0)
+            if not items.any():
+                continue
+            answers = Answers(votes.some(items), self._given[items], people.sources[items])
+            side = Side(answers, self.cell.values, ordered=False)
+            classes = classes_of(side, self.cell.bad_end)
+            if len(classes) < 2:
+                continue
+            recalls = side.sums.of(classes)
+            if recalls.lead.low() > 0:
+                shares.append((recalls.judge - recalls.constant) / (recalls.person - recalls.constant))
+        return shares
+
+    def share_by_source(self) -> tuple[Codes, Numbers]:
+        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first order."""
+        recalls, by = self.recalls, self.paired.by
+        lead = recalls.person - recalls.constant
+        share = (recalls.judge - recalls.constant) / lead
+        judge, person = recalls.influence
+        return by.sources, ((judge - share * person) / lead)[by.row]
 
     def rank_agreement(self) -> float:
         """The mean rank correlation of two people with MIN_SHARED items in common; NaN without any."""
@@ -157,106 +359,16 @@ class Standing:
                     rho.append(rank_correlations(first[both], ranked(second[both]))[0].value)
         return float(np.mean(rho)) if rho else math.nan
 
-    def limits(self, values: Numbers, p: float = P, sources: int = 0) -> Bounds:
-        """The one-sided limits of a figure, from its values as observed and in each resample.
 
-        sources: how many were resampled; by default those of the items.
-        """
-        sources = sources or self.n_sources
-        value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
-        if 2 * len(drawn) < len(values) - 1 or sources < 2:
-            return Bounds(value, -math.inf, math.inf)
-        low, high = quantiles(drawn, 1 - p, p)
-        wider = few_sources(p, sources) / NormalDist().inv_cdf(p) if sources < 30 else 1.0
-        return Bounds(value, value + (low - value) * wider, value + (high - value) * wider)
-
-    @property
-    def correlates(self) -> bool:
-        """Whether scores are shown to go with people's; of classes nothing is said."""
-        return False
-
-    def nothing_to_tell(self) -> str:
-        """Why no two answers can be told apart; empty where they can."""
-        levels, items = self.cell.criterion.scale.levels, self.items_of_class
-        second, first = np.argsort(items)[-2:].tolist()
-        if items[second] >= LEAST_WEIGHT:
-            return ""
-        if items.sum() - items[first] < LEAST_WEIGHT:
-            return f"only {levels[first].shown!r} has {LEAST_WEIGHT:.0f} items: {NOTHING}"
-        have = listed([f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)])
-        needed = LEAST_WEIGHT * len(self.items) / items[second]
-        return f"{THIN}: {have}, {LEAST_WEIGHT:.0f} of two needed (of about {needed:,.0f} items)"
-
-    @cached_property
-    def above(self) -> list[Bounds]:
-        """How far the judge is above a constant; on ordered scales also with partly right answers."""
-        balanced = self.balanced
-        if balanced is None:
-            return []
-        above = [self.limits(balanced.judge - balanced.constant)]
-        if balanced.near_judge is not None:
-            above.append(self.limits(balanced.near_judge - balanced.near_constant))
-        return above
-
-    @cached_property
-    def balanced(self) -> Balanced | None:
-        """Class-balanced agreement; None where fewer than two classes count."""
-        cell = self.cell
-        return balanced_agreement(self.people, self.answers, cell.values, cell.ordered, self.draw, self.seats)
-
-    @property
-    def alpha(self) -> Bounds:
-        """People's alpha on all items with two ratings; NaN where it is undefined. All judges of a cell share it."""
-        key = "alpha", tuple(self.who), self.bootstrap
-        if key not in self.cell.shared:
-            self.cell.shared[key] = self._alpha()
-        alpha: Bounds = self.cell.shared[key]
-        return alpha
-
-    def _alpha(self) -> Bounds:
-        codes = self.cell.by_people[:, self.who]
-        rated = (codes >= 0).sum(axis=1) >= 2
-        drawn = Resampled(codes[rated], self.cell.matrix.sources[rated], self.bootstrap)
-        if not drawn.n:
-            return NO_BOUNDS
-        counts, scale = class_counts(drawn.rows, self.cell.levels), self.cell.criterion.scale
-        about = drawn.observed, counts, self.cell.values, scale.measure
-        seen = (alpha_disagreement(weights, *about) for weights in (drawn.observed[None], drawn.resamples))
-        values = np.concatenate([disagreement.beyond_chance for disagreement in seen])
-        return self.limits(values, sources=drawn.n_sources)
-
-    @cached_property
-    def recalls(self) -> Numbers:
-        """(patterns, sums, levels) WEIGHT, JUDGE and PERSON of each class, added up over the people."""
-        beside = Seats(self.people, self.answers, self.cell.values, False)
-        sums = np.zeros((len(self.answers), 3, self.cell.levels))
-        for seat in self.seats:
-            sums += beside.features(seat)
-        return sums
-
-    @cached_property
-    def items_of_class(self) -> Numbers:
-        """(levels,) the items of each class: an item's weight is 1 in all, however many people it is counted for."""
-        weight = self.recalls[:, WEIGHT]
-        return np.asarray(self.drawn.observed @ (weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-12)))
-
-    def recall_limits(self, level: int) -> tuple[float, float]:
-        """The limits of the judge's recall of a class."""
-        added, times = self.drawn.kinds(self.recalls[:, [JUDGE, WEIGHT], level])
-        return interval_of_sums(added, times, float(self.items_of_class[level]), P)
+def classes_of(side: Side, bad: int | None) -> Codes:
+    """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS items each."""
+    weight = side.by.total(side.sums.weight)
+    often = weight >= LEAST_SHARE * weight.sum()
+    if bad is not None:
+        often[bad] = True
+    return np.flatnonzero(often & (side.items_of_label >= LEAST_OF_CLASS - 1e-9))
 
 
-def _observed(times: Codes, features: Numbers) -> tuple[Numbers, Numbers]:
-    """Sums of features when patterns occur so many times, and no resample."""
-    observed = np.tensordot(times, features, axes=1)
-    return observed, np.zeros((0, *observed.shape))
-
-
-def careless_people(cell: AuditCell, bootstrap: SourceBootstrap) -> list[int]:
-    """The people of a cell who agree far less with the others: the same for all its judges."""
-    key = "careless", bootstrap
-    if key not in cell.shared:
-        panel = Standing(cell, "", bootstrap)
-        cell.shared[key] = careless(panel.people, cell.values, panel.drawn.observed, panel.draw, panel.upper)
-    people: list[int] = cell.shared[key]
-    return people
+def _thin(side: Side) -> bool:
+    items = np.sort(side.items_of_label)
+    return len(items) < 2 or bool(items[-2] < LEAST_ITEMS - 1e-9)

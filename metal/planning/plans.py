@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, MIN_SOURCES, Verdict, verdict
+from metal.auditing.standing import MIN_SOURCES
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, Verdict, verdict
 from metal.data.text import plural
 from metal.errors import Undefined
 from metal.planning.cells import DesignCell
 from metal.planning.sampling import draw_panels, pool_of
-from metal.planning.verdicts import LIKE_A_PERSON, SimulatedVerdicts
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.planning.verdicts import NEW_JUDGE, SimulatedVerdicts
+from metal.stats.bootstrap import percentile_interval
 from metal.stats.patterns import Numbers
 
 NAN = float("nan")
@@ -174,7 +175,7 @@ def _solve(point: SimulatedPoint, slope: float, target: float) -> float:
 
 
 SCORE = "generator score"
-QUESTIONS = (AS_GOOD, INFORMATIVE, SCORE)  # of a verdict its name; informative is the least that is asked for
+QUESTIONS = (LIKE_A_PERSON, INFORMATIVE, SCORE)  # of a verdict its name; informative is the least that is asked for
 FEWEST = 20  # rounds that show what the verdict is instead
 _LEAST = 8  # rounds of verdicts, after which the search leaves a power that is far from what is asked for
 _FAR = 4.5  # half the squared z of three standard errors: the likelihood ratio's logarithm of a power that is far
@@ -211,7 +212,7 @@ class SizePlan:
 
 def plans(cell: DesignCell) -> Iterator[SizePlan]:
     """Every question of a cell, for each number of people per item: judges, then generators."""
-    for judge in (LIKE_A_PERSON, *cell.judges):
+    for judge in (NEW_JUDGE, *cell.judges):
         for size in cell.judged_sizes:
             yield from judge_plans(cell, judge, size)
     for generator in dict.fromkeys(sorted(map(str, cell.generators))) if cell.scored else ():
@@ -221,7 +222,7 @@ def plans(cell: DesignCell) -> Iterator[SizePlan]:
 
 def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
     """The verdicts *as good as a person*, and *informative* or better, of a judge with `size` people per item."""
-    asked = [_asked(cell, question, judge, size) for question in (AS_GOOD, INFORMATIVE)]
+    asked = [_asked(cell, question, judge, size) for question in (LIKE_A_PERSON, INFORMATIVE)]
     try:
         simulated = _simulated(cell, judge, size)
     except Undefined as error:
@@ -231,7 +232,7 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
     if simulated.dropped:
         counts["dropped"] = f"{fewer_than(size)} {simulated.dropped}"
     audited = _audited(cell.audit, judge)
-    if judge != LIKE_A_PERSON:
+    if judge != NEW_JUDGE:
         counts |= {"value": audited.share_kept.value, "verdict": audited.verdict}
     if audited.verdict == DISAGREE:
         # More ratings might leave a careless person out, but who that is nobody knows from those there are.
@@ -247,16 +248,16 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
             have.append(each)
             yield each
 
-    for plan, enough in zip(asked, ({AS_GOOD}, {AS_GOOD, INFORMATIVE}), strict=True):
+    for plan, enough in zip(asked, ({LIKE_A_PERSON}, {LIKE_A_PERSON, INFORMATIVE}), strict=True):
         yield _judged(replace(plan, **counts), verdicts, enough, cell.settings.rounds // 5)
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
     """What an audit of the ratings there are says; of a judge like a person, who rated none, whether people agree."""
-    if judge == LIKE_A_PERSON:  # whether people agree, no answer of a judge changes: here the first class throughout
+    if judge == NEW_JUDGE:  # whether people agree, no answer of a judge changes: here the first class throughout
         codes = np.column_stack([cell.matrix.codes, np.zeros(len(cell.matrix.codes), cell.matrix.codes.dtype)])
         cell = replace(cell, matrix=replace(cell.matrix, codes=codes, raters=(*cell.matrix.raters, judge)))
-    return verdict(cell, judge, SourceBootstrap(cell.settings.resamples, cell.settings.seed), ranges=False)
+    return verdict(cell, judge, ranges=False)
 
 
 def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough: set[str], rounds: int) -> SizePlan:
@@ -275,7 +276,7 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
         points[sources] = share_of(np.array(passed), sources)
         return points[sources]
 
-    if plan.question == AS_GOOD and plan.raters == 1:
+    if plan.question == LIKE_A_PERSON and plan.raters == 1:
         return replace(plan, reason="one person per item, so that it is unknown how good a person is")
     if plan.sources < 2:
         return replace(plan, reason="one source: nothing says how sources differ")
@@ -303,7 +304,7 @@ def _instead(items: int, verdicts: list[Verdict]) -> str:
 
 
 def _simulated(cell: DesignCell, judge: str, size: int) -> SimulatedVerdicts:
-    if judge != LIKE_A_PERSON and judge not in cell.audit.judges:
+    if judge != NEW_JUDGE and judge not in cell.audit.judges:
         raise Undefined("the judge rated nothing here")
     if size > (most := int(cell.audit.ratings_per_item.max())):
         raise Undefined(_not_there(size, most))

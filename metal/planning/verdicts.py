@@ -18,12 +18,10 @@ from metal.auditing.verdict import Verdict, verdict
 from metal.data.ratings import NOT_ASKED, CodeMatrix
 from metal.errors import Undefined
 from metal.planning.sampling import draw_panels
-from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Codes, Numbers, class_counts, ratio
-from metal.stats.standing import LEAST_WEIGHT, others_labels
 
-LIKE_A_PERSON = "a judge like a person"
-RESAMPLES = 300  # of a simulated verdict
+NEW_JUDGE = "a judge like a person"
+LEAST_WEIGHT = 10.0  # of a label beside a person, so as not to weigh more than one that is often given
 SMOOTHING = 0.5  # labels of a person, spread like all labels, that are added where a class is the others'
 _CLOSE, _STEPS = 1e-3, 500  # of the fit
 Answer = Callable[[Codes, Codes], Codes]  # class codes of a judge, from versions and places of items
@@ -38,8 +36,7 @@ class SimulatedVerdicts:
 
     def __init__(self, cell: AuditCell, judge: str, size: int, rng: np.random.Generator) -> None:
         self.cell, self.judge, self.rng = cell, judge, rng
-        self.bootstrap = SourceBootstrap(RESAMPLES, cell.settings.seed)
-        alike = judge == LIKE_A_PERSON
+        alike = judge == NEW_JUDGE
         asked = cell.ratings_per_item > 0 if alike else cell.by_judge(judge) != NOT_ASKED
         keep = np.flatnonzero(asked & (cell.ratings_per_item >= size))
         keep = keep[np.argsort(cell.matrix.sources[keep], kind="stable")]
@@ -59,7 +56,7 @@ class SimulatedVerdicts:
 
     def _labels(self) -> Answer:
         """Of a judge like a person; careless people are no measure."""
-        far = careless_people(self.cell, self.bootstrap) if self._people.shape[2] > 2 else []
+        far = list(careless_people(self.cell).people) if self._people.shape[2] > 2 else []
         people = np.delete(self._people, far, axis=2)
         chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
         upto = np.cumsum(chances.reshape(*people.shape[:2], -1), axis=-1)[..., :-1]
@@ -92,14 +89,14 @@ class SimulatedVerdicts:
             codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(np.int32)
             matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
             cell = replace(self.cell, matrix=matrix, judges=(self.judge,))
-            yield verdict(cell, self.judge, self.bootstrap, ranges=False)
+            yield verdict(cell, self.judge, ranges=False)
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:
     """(items, levels) the chances of the answers of a judge that stands to each person's others as that person does.
 
     people: (items, people) codes, negative without an answer. The chances are proportional to exp(sum_t w(t) l(t, y)),
-    where w are the most frequent labels of the others (metal.stats.standing), averaged over who is left out, and l is
+    where w are the most frequent labels of the others (metal.stats.seats), averaged over who is left out, and l is
     fitted by scaling until the judge finds, and mistakes, every class of the others as often as people do, each person
     weighted alike. Raises Undefined where no item has two people.
     """
@@ -128,6 +125,17 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
         if np.abs(step).max() < _CLOSE:
             break
     return np.asarray(chances[kind.ravel()])
+
+
+def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
+    """(items, levels) the weight of each label as the most frequent of the people but one; zeros where none is.
+
+    people: (items, people) codes; votes: (items, levels) how many people gave each.
+    """
+    rest = votes - (people[:, [person]] == np.arange(votes.shape[1]))
+    top = rest.max(axis=1, keepdims=True)
+    modal = (rest == top) & (top > 0)
+    return np.asarray(modal / np.maximum(modal.sum(axis=1, keepdims=True), 1))
 
 
 def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.judging import added_statistics
-from metal.auditing.verdict import VERDICTS
+from metal.auditing.verdict import AS_GOOD, VERDICTS
 from metal.data.languages import language_order
 from metal.data.records import Criterion
 from metal.data.text import capital, count, coverage, figure, name, p_value, percent, rounded, signed, slugs
@@ -260,7 +260,7 @@ class AuditRun(Run):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")
         for table in ("judges", "verdicts"):
             self._check_names(folder, table, "judge", self.raters, "raters.jsonl")
-        self._check_names(folder, "verdicts", "verdict", VERDICTS, "its place")
+        self._check_names(folder, "verdicts", "verdict", (*VERDICTS, AS_GOOD), "its place")
         if (rule := self.settings.get("aggregate", ALL_RULES[0])) not in ALL_RULES:
             raise DataError(folder / "run.toml", f"aggregate is {rule!r}", AGAIN)
         ratings = self.disagreement_table["ratings"].chunks

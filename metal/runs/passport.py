@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from metal import __version__
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.files import read_json
 from metal.data.languages import language_name
 from metal.data.text import first_few, known, listed, plural
@@ -91,7 +91,7 @@ def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
 
 
 def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]:
-    use = {AS_GOOD: ALONE, INFORMATIVE: BESIDE}.get(row["verdict"], NEITHER)
+    use = {LIKE_A_PERSON: ALONE, INFORMATIVE: BESIDE}.get(row["verdict"], NEITHER)
     if any(line["weight"] == DISQUALIFIES for line in lines):
         use = NEITHER
     cell = {key: row[key] for key in ("language", "criterion", "verdict")} | {"use": use}

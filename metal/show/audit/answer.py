@@ -9,8 +9,9 @@ from operator import itemgetter
 from typing import Any
 
 from metal.auditing.own_outputs import PREFERS
+from metal.auditing.scores import ONCE
 from metal.auditing.standing import NOTHING
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, VERDICTS
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, UNDECIDED, UNINFORMATIVE, VERDICTS, today
 from metal.data.languages import language_name
 from metal.data.text import (
     capital,
@@ -50,7 +51,7 @@ def place(run: AuditRun, cell: dict[str, Any]) -> str:
 
 def rank(cell: dict[str, Any], end: str = "") -> tuple[int, bool, float]:
     """Low for a good verdict and, among equal verdicts, for a judge that knows much (`merit`)."""
-    return VERDICTS.index(cell["verdict"]), *merit(cell, end)
+    return VERDICTS.index(today(cell["verdict"])), *merit(cell, end)
 
 
 def knows(cell: dict[str, Any]) -> str:
@@ -80,7 +81,7 @@ def headline(run: AuditRun) -> str:
         return "Only the people were compared: no judge took part."
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
     who = within(judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
-    good = [cell for cell in cells if cell["verdict"] == AS_GOOD]
+    good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
     if good:
         return _good(run, cells, good, judges)
     nearest = min(cells, key=partial(rank, end="_low"))  # the surest: a wide interval makes no best case
@@ -160,9 +161,9 @@ def lead(run: AuditRun) -> str:
     counts = Counter(ONCE if ONCE in cell["reason"] else cell["verdict"] for cell in cells)
     who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
     chance = _by_chance(cells)
-    shown = counts[AS_GOOD] > chance
+    shown = counts[LIKE_A_PERSON] > chance
     says = {
-        AS_GOOD: f"{who} {'is' if shown else 'looks'} as good as a person",
+        LIKE_A_PERSON: f"{who} {'is' if shown else 'looks'} as good as a person",
         ONCE: f"{who} is as good as a person once recalibrated",
         INFORMATIVE: f"{who} is informative, but not shown to be as good",
         UNINFORMATIVE: f"{who} tells no more than a constant answer would",
@@ -173,9 +174,9 @@ def lead(run: AuditRun) -> str:
     words = f"Of {len(cells):,} cases, {'; '.join(parts)}."
     if len(parts) == 1:
         words = f"In all {len(cells):,} cases {says[next(iter(counts))]}."
-    if counts[AS_GOOD] and chance:
+    if counts[LIKE_A_PERSON] and chance:
         few = f"At most about {chance:,} of those as good may be so by chance."
-        words += f" {few if shown else f'Chance alone may make {counts[AS_GOOD]:,} look as good.'}"
+        words += f" {few if shown else f'Chance alone may make {counts[LIKE_A_PERSON]:,} look as good.'}"
     most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
     if most >= SHOWN:
         points = plural(round(100 * most), "percentage point")
@@ -213,7 +214,7 @@ def cards(run: AuditRun) -> Iterator[Remark]:
 
 def _against(run: AuditRun, cells: Cells) -> Remark | None:
     """What runs given beside say against judges that are as good as a person, or informative; the gravest first."""
-    good = {PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (AS_GOOD, INFORMATIVE)}
+    good = {PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE)}
     against = [row for row in run.lines if row["weight"] != NOTED and PLACE(row) in good]
     against.sort(key=lambda row: (row["weight"] != DISQUALIFIES, *good[PLACE(row)]))
     if not against:
@@ -323,7 +324,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
     words = f"{read}What more ratings decide:"
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
-        what = AS_GOOD if near["verdict"] == INFORMATIVE else INFORMATIVE
+        what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
         words = (
             f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell half the time whether "
             f"{within(near['judge'])} is {what} {place(run, near)}. To tell 4 times in 5, every case needs:"

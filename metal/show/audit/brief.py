@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from metal.auditing.verdict import AS_GOOD, UNINFORMATIVE
+from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
@@ -78,10 +78,13 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         notes.insert(0, f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}.")
     named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
     good = [
-        (language, cell.row) for language, cells in columns for cell in cells if cell and cell.row["verdict"] == AS_GOOD
+        (language, cell.row)
+        for language, cells in columns
+        for cell in cells
+        if cell and cell.row["verdict"] == LIKE_A_PERSON
     ]
     if not {language for language, _ in good} <= named:
-        notes.insert(0, f"{AS_GOOD.capitalize()}: {each_place(run, [row for _, row in good])}.")
+        notes.insert(0, f"{LIKE_A_PERSON.capitalize()}: {each_place(run, [row for _, row in good])}.")
     heads = ("", *(_called([language for language, _ in group]) for group in shown))
     return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
 
@@ -90,7 +93,7 @@ def _sign(cell: VerdictCell) -> tuple[str, str]:
     """The sign of a verdict and its words; what holds once recalibrated has the sign of what it was before, too."""
     words = cell.words.lower()
     if cell.style == "once":
-        return f"{cell.sign}→{SIGNS[AS_GOOD][0]}", words
+        return f"{cell.sign}→{SIGNS[LIKE_A_PERSON][0]}", words
     if "recalibrated" in cell.short:
         return f"{SIGNS[UNINFORMATIVE][0]}→{cell.sign}", f"{words}, {cell.short}"
     return cell.sign, words

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 
-from metal.auditing.standing import MIN_ITEMS, NOTHING, THIN
+from metal.auditing.scores import ONCE, RECALIBRATED
+from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, NOTHING, THIN
 from metal.auditing.verdict import (
     AS_GOOD,
     DISAGREE,
     INFORMATIVE,
-    MIN_SOURCES,
-    ONCE,
-    RECALIBRATED,
+    LIKE_A_PERSON,
     UNDECIDED,
     UNINFORMATIVE,
     UNSURE,
@@ -43,6 +42,7 @@ from metal.show.view import Chart, TableView
 
 # Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
 SIGNS = {
+    LIKE_A_PERSON: ("●", "good"),
     AS_GOOD: ("●", "good"),
     INFORMATIVE: ("◐", "some"),
     UNINFORMATIVE: ("○", "none"),
@@ -67,8 +67,8 @@ LOOKS = {
 
 # As it is said where there is room: the six words of a verdict, by sign.
 WORDS = {
-    "good": "As good as a person",
-    "once": "As good once recalibrated",
+    "good": "Like a person",
+    "once": "Like one once recalibrated",
     "some": "Informative",
     "none": "Uninformative",
     "split": "People disagree",

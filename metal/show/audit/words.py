@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from metal.auditing.clauses import MIN_COVERAGE
 from metal.auditing.judging import added_statistics
 from metal.auditing.settings import MIN_RATED
-from metal.auditing.standing import MIN_ITEMS
+from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES
 from metal.auditing.verdict import (
-    AS_GOOD,
     DISAGREE,
     INFORMATIVE,
-    MIN_COVERAGE,
-    MIN_SOURCES,
+    LIKE_A_PERSON,
     SMALL,
     UNDECIDED,
     UNINFORMATIVE,
@@ -77,7 +76,7 @@ def _most_trusted(
     """
     trusted: dict[str, list[bool]] = {}
     for cell in decided:
-        trusted.setdefault(cell[column], []).append(cell["verdict"] in (AS_GOOD, INFORMATIVE))
+        trusted.setdefault(cell[column], []).append(cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE))
     shares = {key: sum(informed) / len(informed) for key, informed in trusted.items()}
     if len(set(shares.values())) < 2:
         return ""
@@ -192,8 +191,8 @@ def definitions(run: AuditRun) -> dict[str, str]:
         "Verdicts": "A judge is put in each person's place, facing the other people. Both are compared with the "
         "others' most frequent answer, class by class, so that a rare class counts as much as a common one. What the "
         "judge knows more than a constant answer, as a share of what the person knows more, is what it keeps: 0 is a "
-        f"constant, 1 a person. “{AS_GOOD}”: surely less than {settings.get('margin', 0.1):g} below a person, keeps "
-        f"surely more than {settings.get('keep', 0.7):.0%}, finds the bad end and every common class, and answers at "
+        f"constant, 1 a person. “{LIKE_A_PERSON}”: surely less than {settings.get('margin', 0.1):g} below a person, "
+        f"keeps surely more than {settings.get('keep', 0.7):.0%}, finds the bad end and every common class, and answers at "
         f"least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a constant; the reason says what is open. "
         f"“{UNINFORMATIVE}”: one answer only, or surely less than {SMALL} more than a constant. “{DISAGREE}”: people "
         f"agree too little to judge anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, "

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from itertools import repeat
 
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import count, dollars, duration, known, name, percent, plural, within
 from metal.planning.plans import SCORE
-from metal.planning.verdicts import LIKE_A_PERSON
+from metal.planning.verdicts import NEW_JUDGE
 from metal.runs.columns import Row
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
@@ -18,7 +18,7 @@ from metal.show.parts import go_on, in_sentence, places, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
 MOST_ROWS = 8
-ORDER: dict[str, int] = {AS_GOOD: 0, INFORMATIVE: 0, SCORE: 2}
+ORDER: dict[str, int] = {LIKE_A_PERSON: 0, INFORMATIVE: 0, SCORE: 2}
 
 
 def to_buy(run: DesignRun) -> list[Row]:
@@ -29,13 +29,13 @@ def to_buy(run: DesignRun) -> list[Row]:
 
 def _settled(row: Row) -> bool:
     """Whether an audit of the ratings there are says it already, or as many as there are would."""
-    audited = row.get("verdict", "") in (AS_GOOD, row["question"])
+    audited = row.get("verdict", "") in (LIKE_A_PERSON, row["question"])
     return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
 
 
 def _turn(row: Row) -> int:
     """Real judges first, then any judge, then scores."""
-    return ORDER[row["question"]] + int(row["who"] == LIKE_A_PERSON)
+    return ORDER[row["question"]] + int(row["who"] == NEW_JUDGE)
 
 
 def headline(run: DesignRun) -> str:
@@ -58,9 +58,9 @@ def _aim(run: DesignRun, row: Row) -> str:
     where = _where(run, row)
     if row["question"] == SCORE:
         return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
-    if row["who"] == LIKE_A_PERSON:
-        verdict = "is as good as one" if row["question"] == AS_GOOD else "is informative"
-        return f"To show that {LIKE_A_PERSON} {verdict} {where}:"
+    if row["who"] == NEW_JUDGE:
+        verdict = "is like one" if row["question"] == LIKE_A_PERSON else "is informative"
+        return f"To show that {NEW_JUDGE} {verdict} {where}:"
     return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import within
 from metal.planning.plans import QUESTIONS
 from metal.runs.design_run import DesignRun
@@ -44,7 +44,9 @@ def curve_parts(run: DesignRun) -> list[Section]:
     for cell in run.cells:
         for judge in judges(run, *cell):
             drawn = tuple(
-                chart for question in (AS_GOOD, INFORMATIVE) if (chart := curve_chart(run, question, *cell, judge))
+                chart
+                for question in (LIKE_A_PERSON, INFORMATIVE)
+                if (chart := curve_chart(run, question, *cell, judge))
             )
             if drawn:
                 parts.append(Section("", f"{run.where(*cell)}: {within(judge)}", charts=drawn))

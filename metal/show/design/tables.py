@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, percent, plural, share, spread, within
 from metal.planning.plans import SCORE
 from metal.planning.study import ALL, LABELLINGS
@@ -20,8 +20,8 @@ LOOKS = {
     "unilabelling": (0, "unilabelling: one label each for many items"),
     "multilabelling": (1, "multilabelling: several labels each for few items"),
 }
-MEASURES = {AS_GOOD: ("share kept", "power"), INFORMATIVE: ("share kept", "power"), SCORE: ("score", "width")}
-KEYS = {AS_GOOD: "as_good", INFORMATIVE: "informative", SCORE: "score"}
+MEASURES = {LIKE_A_PERSON: ("share kept", "power"), INFORMATIVE: ("share kept", "power"), SCORE: ("score", "width")}
+KEYS = {LIKE_A_PERSON: "as_good", INFORMATIVE: "informative", SCORE: "score"}
 SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
 
@@ -188,7 +188,7 @@ def asked_for(run: DesignRun, question: str) -> str:
     """What a question asks, with its target."""
     width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
     return {
-        AS_GOOD: f"A judge found as good as a person with a power of {power}",
+        LIKE_A_PERSON: f"A judge found as good as a person with a power of {power}",
         INFORMATIVE: f"A judge found informative or better with a power of {power}",
         SCORE: f"A generator's score within an interval narrower than {width}",
     }[question]
@@ -252,7 +252,7 @@ def _needed(row: Row) -> Cell:
 
 def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
     """The judges of a cell, in the study's order."""
-    rows = run.records("needs", criterion=criterion, language=language, question=AS_GOOD)
+    rows = run.records("needs", criterion=criterion, language=language, question=LIKE_A_PERSON)
     return list(dict.fromkeys(row["who"] for row in rows))
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import count, dollars, known, listed, plural, with_minus, within
 from metal.planning.plans import ITEMS, SCORE
 from metal.planning.study import LEAST_ITEMS
-from metal.planning.verdicts import LIKE_A_PERSON, RESAMPLES
+from metal.planning.verdicts import NEW_JUDGE
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.tables import asked_for, designs
 
-QUESTIONS = {AS_GOOD: "As good as a person", INFORMATIVE: "Informative", SCORE: "Generators' scores"}
+QUESTIONS = {LIKE_A_PERSON: "Like a person", INFORMATIVE: "Informative", SCORE: "Generators' scores"}
 SOURCES = {
     "Score": "GENIE section 4, footnote 6",
     "Budget": "GENIE section 4, footnotes 4 to 7",
@@ -131,12 +131,12 @@ def definitions(run: DesignRun) -> dict[str, str]:
         f"along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are halved. What is found "
         f"rests on {settings['rounds'] // 5} rounds or more; ± is the Monte Carlo error only.",
         "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
-        f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}, "
-        f"{RESAMPLES} resamples); a power far from what is asked for is left after a few rounds. Undefined where "
-        f"{ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked for. "
+        f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor "
+        f"{settings['people_floor']:g}); a power far from what is asked for is left after a few rounds. Undefined "
+        f"where {ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked for. "
         "Nothing is asked where people disagree now: no judge can be validated there, so guidelines come first. "
         "It need not rise everywhere: with more items a careless person may be left out, or another one.",
-        LIKE_A_PERSON.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
+        NEW_JUDGE.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
         "mistakes, every class of the others as often as the person left out, on average over the people. It is no "
         "copy of any person: people who differ much from each other make real judges better or worse than it.",
         "Share kept": "Of what a person knows beyond a constant answer, the share that the judge keeps in the data.",

@@ -1,0 +1,151 @@
+"""What *like a person* asks for: rule 3 of a verdict, clause by clause."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.auditing.standing import LEAST_OF_CLASS, LEAST_SHARE, Standing, bounds
+from metal.data.text import coverage, plural, signed
+from metal.stats.measured import Measured
+
+MIN_COVERAGE = 0.95
+HALF = 0.5  # of what people find of a label, that the judge must find
+AGREED = 5  # items on which two or more others all say the bad end: from here on the judge is asked about them
+FOUND = 0.7  # of what people find there
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause of *like a person*.
+
+    words: what is to be said where it does not hold. shown: whether it is shown not to hold, or only not shown to hold.
+    figure, bound: where it holds if the lower limit of a figure is above a bound; n: items that the figure rests on.
+    """
+
+    holds: bool
+    words: str = ""
+    shown: bool = False
+    figure: Measured | None = None
+    bound: float = 0.0
+    n: float = 0.0
+
+    @property
+    def p(self) -> float:
+        """The one-sided p-value that it holds; 1 where it has no limit and does not hold."""
+        if self.figure is None:
+            return 0.0 if self.holds else 1.0
+        return self.figure.p_above(self.bound, self.n)
+
+    @property
+    def needed(self) -> float:
+        """About how many items would show in half of all cases that it holds; inf where it does not, NaN unknown."""
+        return math.nan if self.figure is None else self.figure.needed(self.bound, round(self.n))
+
+
+def limit(figure: Measured, bound: float, n: float, words: str) -> Clause:
+    """A clause that a figure is shown to be above a bound."""
+    return Clause(figure.low() > bound, words, figure.high() < bound, figure, bound, n)
+
+
+def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
+    """Rule 3 on a scale of classes, for a judge beside people; see metal.auditing.verdict."""
+    settings, n = beside.cell.settings, beside.items
+    lead = beside.recalls.lead
+    yield limit(lead, 0.0, n, f"a person is not shown to know more than a constant ({bounds(lead).text(signed)})")
+    yield _below(beside.below, settings.margin, n, "below a person")
+    if beside.near:
+        yield _below(beside.near, settings.margin, n, "below a person when near misses count in part")
+    yield _keeps(beside.beyond(settings.keep), n, f"{settings.keep:.0%} of what a person knows")
+    if beside.order:
+        kappa = beside.order.kappa
+        what = f"{settings.keep:.0%} of a person's quadratic kappa ({kappa.judge:.2f} beside {kappa.person:.2f})"
+        yield _keeps(kappa.beyond(settings.keep), n, what)
+    yield _plain(beside)
+    if beside.cell.bad_end is not None:
+        yield from _bad_end(beside, beside.cell.bad_end)
+    yield from _other_labels(beside)
+    if beside.thin():
+        yield Clause(False, "fewer than two answers have 10 items each")
+    yield from on_people(beside)
+
+
+def _below(figure: Measured, margin: float, n: float, what: str) -> Clause:
+    how = "is" if figure.high() < -margin else "may be"
+    return limit(figure, -margin, n, f"{how} more than {margin:g} {what} ({bounds(figure).text(signed)})")
+
+
+def _keeps(figure: Measured, n: float, what: str) -> Clause:
+    how = "keeps less than" if figure.high() < 0 else "not shown to keep"
+    return limit(figure, 0.0, n, f"{how} {what}")
+
+
+def _plain(beside: Standing) -> Clause:
+    """A constant share of one class hides in recalls: all items alike, refusals counting as not right."""
+    side, margin = beside.with_refusals, beside.cell.settings.margin
+    figure, refused = side.plain, beside.asked - beside.items
+    how = "is" if figure.high() < -margin else "may be"
+    words = (
+        f"{how} more than {margin:g} less often right than a person ({bounds(figure).text(signed)}, all items alike)"
+    )
+    if refused:
+        words = f"counting {plural(refused, 'refusal')} as not right it {words}"
+    return limit(figure, -margin, side.items, words)
+
+
+def _label(beside: Standing, level: int) -> str:
+    """The label in a sentence: with its number on an ordered scale."""
+    entry = beside.cell.criterion.scale.levels[level]
+    return repr(entry.shown if beside.cell.ordered else entry.label)
+
+
+def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
+    """Whether the judge finds what people call bad."""
+    side, label = beside.paired, _label(beside, bad)
+    items = float(side.items_of_label[bad])
+    if items < LEAST_OF_CLASS - 1e-9:
+        often = (
+            f"people call only {plural(round(items), 'item')} {label}" if items else f"never tested on {label} outputs"
+        )
+        yield Clause(False, often)
+        return
+    _, judge, person = (float(each[bad]) for each in side.sums.recalls())
+    half = side.sums.of(np.array([bad])).measured(1, HALF)
+    how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
+    words = f"finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's: {how}"
+    more = half.needed(0.0, beside.items)
+    if beside.items < more < math.inf:
+        words += f" (about {more:,.0f} items would tell half the time)"
+    yield limit(half, 0.0, min(items, beside.items), words)
+    agreed, judge, person = side.unanimous(bad)
+    if agreed >= AGREED - 1e-9:
+        words = f"where others agree on {label}, it finds {judge:.0%}, people {person:.0%}"
+        yield Clause(judge >= FOUND * person, words, shown=True)
+
+
+def _other_labels(beside: Standing) -> Iterator[Clause]:
+    """No label that is not very rare may be found half as often as people find it."""
+    weight, judge, person = beside.paired.sums.recalls()
+    for level in range(beside.cell.levels):
+        if level == beside.cell.bad_end or weight[level] < LEAST_SHARE * weight.sum() or not person[level] > 0:
+            continue
+        words = f"finds {judge[level]:.0%} of {_label(beside, level)}, people {person[level]:.0%}"
+        yield Clause(bool(judge[level] > HALF * person[level]), words, shown=True)
+
+
+def on_people(beside: Standing) -> Iterator[Clause]:
+    """What is asked of people's agreement and of the judge's answers, on any scale."""
+    alpha, floor = beside.people.alpha, beside.cell.settings.people_floor
+    words = f"people's {beside.measure} is below {floor:g} ({bounds(alpha)})"
+    yield Clause(alpha.value >= floor, words, shown=True)
+    yield answered(beside)
+
+
+def answered(beside: Standing) -> Clause:
+    """The clause on coverage."""
+    share = beside.items / beside.asked
+    words = f"it answered only {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
+    return Clause(share >= MIN_COVERAGE - 1e-9, words, shown=True)

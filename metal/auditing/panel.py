@@ -1,0 +1,87 @@
+"""What is to be said of the people of a cell beside a verdict: who is careless, and how far they confirm each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.cells import AuditCell
+from metal.auditing.standing import Standing
+from metal.data.text import figure, listed, percent, within
+from metal.stats.careless import ENOUGH_SEATS, Careless
+from metal.stats.order import correlation_of, midranks, pair_sums
+from metal.stats.patterns import Codes
+
+LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
+ALIKE_IN_ORDER = 0.10  # of a rank correlation
+
+
+def confirmations(beside: Standing) -> dict[str, Any]:
+    """How often a person's rating is what most others say, and of the bad end; NaN where nobody was asked."""
+    if not beside.items:
+        return {}
+    bad, recalls = beside.cell.bad_end, beside.paired.sums.recalls()[2]
+    return {
+        "confirmed": beside.confirmed,
+        "confirmed_bad": float(recalls[bad]) if bad is not None else float("nan"),
+    }
+
+
+def on_panel(cell: AuditCell, found: Careless) -> str:
+    """What holds for every judge of the cell; empty where there is nothing to say."""
+    if found.many:
+        return "most of these people differ from each other: nobody can be called careless"
+    if len(cell.people) >= 3 and found.median_seats < ENOUGH_SEATS:
+        return (
+            f"these {len(cell.people):,} people have too few items each (median {found.median_seats:g}) to see who is "
+            "careless: “a person” is the mean of whoever rated"
+        )
+    return ""
+
+
+def left_out_words(cell: AuditCell, found: Careless) -> str:
+    """`p3, who agrees far less with the others`; of a person who ranks outputs like the others, that too."""
+    words = []
+    for person in sorted(found.people):
+        how = _ranks_alike(cell, person) if cell.ordered and cell.levels > 2 else ""
+        words.append(within(cell.people[person]) + (f" ({how})" if how else ""))
+    agree = "agree" if len(words) > 1 else "agrees"
+    return f"{listed(words)}, who {agree} far less with the others"
+
+
+def _ranks_alike(cell: AuditCell, person: int) -> str:
+    """`ranks like the others (order .93, theirs .95) but answers .6 levels higher`; empty where that is not so."""
+    own, others = _order(cell, [person]), _order(cell, [seat for seat in range(len(cell.people)) if seat != person])
+    if own is None or others is None or own[0] < others[0] - ALIKE_IN_ORDER:
+        return ""
+    how = "higher" if own[1] > 0 else "lower"
+    return (
+        f"who ranks like the others, order {figure(own[0])} beside theirs of {figure(others[0])}, and answers "
+        f"{figure(abs(own[1]))} levels {how}"
+    )
+
+
+def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
+    """The rank correlation of some people with the mean of all others, and how much higher they answer."""
+    values: Any = np.where(cell.by_people >= 0, cell.values[np.maximum(cell.by_people, 0)], np.nan)
+    given = ~np.isnan(values)
+    number = given.sum(axis=1, keepdims=True)
+    rest = (np.nansum(values, axis=1, keepdims=True) - values) / np.maximum(number - 1, 1)
+    seats: Codes = given[:, people] & (number >= 2)
+    mine, theirs = values[:, people][seats], np.round(rest[:, people][seats], 9)
+    if len(mine) < 2:
+        return None
+    one = np.ones(len(mine))
+    ranked = pair_sums(one, midranks(theirs, one), midranks(mine, one)).sum(axis=0)
+    return float(correlation_of(ranked)), float((mine - theirs).mean())
+
+
+def confirmed_words(row: Any, bad: str) -> str:
+    """A sentence on labels that people hardly confirm, from a row of verdicts; empty where they do."""
+    labels = row["confirmed_bad"], f"of each other's {bad!r}", LEAST_CONFIRMED_BAD
+    every = row["confirmed"], "of each other's ratings", LEAST_CONFIRMED
+    for share, whose, least in (labels, every) if bad else (every,):
+        if share < least:
+            return f"these people confirm {percent(share)} {whose}: such labels cannot show who is right"
+    return ""

@@ -1,0 +1,147 @@
+"""A judge's answers beside people's seats on the same items: the sums that a verdict's figures are made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metal.stats.measured import Measured, Ratio, jackknife, jackknife_ratio
+from metal.stats.order import Order, order
+from metal.stats.patterns import Codes, Numbers, distinct
+from metal.stats.recalls import ClassSums
+from metal.stats.seats import Seats, Votes
+from metal.stats.source_sums import SourceSums
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Some items. votes: of people; given: (items,) the judge's labels, -1 where it refused; sources: (items,)."""
+
+    votes: Votes
+    given: Codes
+    sources: Codes
+
+    def some(self, items: Codes) -> Answers:
+        """Those of a mask."""
+        return Answers(self.votes.some(items), self.given[items], self.sources[items])
+
+
+class Side:
+    """A judge beside people on some items, counted by kind: equal votes with an equal answer are one kind.
+
+    kind, answer: (kinds,) of the votes and of the judge; times: (kinds,) the items of each.
+    alone: whether an item with one rating is a seat, whose target is that rating.
+    """
+
+    def __init__(self, items: Answers, values: Numbers, *, ordered: bool, alone: bool = False) -> None:
+        first, joint = distinct(items.votes.kind * (len(values) + 1) + items.given + 1)
+        self.kind, self.answer = items.votes.kind[first], items.given[first]
+        self.times = np.bincount(joint)
+        self.by = SourceSums(joint, items.sources)
+        self.seats = Seats(items.votes.counts, alone=alone)
+        self.values, self.ordered, self.items = values, ordered, len(joint)
+
+    @property
+    def levels(self) -> int:
+        """How many labels there are."""
+        return len(self.values)
+
+    @cached_property
+    def said(self) -> Numbers:
+        """(kinds, levels) 1 where the judge gave the label."""
+        return np.asarray(self.answer[:, None] == np.arange(self.levels), dtype=float)
+
+    @cached_property
+    def weight(self) -> Numbers:
+        """(kinds, levels) the weight of each label over the seats of an item."""
+        return self.seats.weights()[self.kind]
+
+    @cached_property
+    def hits(self) -> Numbers:
+        """(kinds, levels) the part of it that people hit."""
+        return self.seats.hits()[self.kind]
+
+    @cached_property
+    def items_of_label(self) -> Numbers:
+        """(levels,) the items of each label: an item counts once, however many seats it has."""
+        seats = np.maximum(self.weight.sum(axis=1, keepdims=True), 1e-12)
+        return np.asarray(self.times @ (self.weight / seats))
+
+    @cached_property
+    def sums(self) -> ClassSums:
+        """The sums of the classes, by source."""
+        weight, judge, people = (self.by.rows(each) for each in (self.weight, self.weight * self.said, self.hits))
+        return ClassSums(self.by, weight, judge, people, self.items_of_label)
+
+    @cached_property
+    def near_sums(self) -> ClassSums | None:
+        """The same with partly right answers, on ordered scales of three levels or more."""
+        if not self.ordered or self.levels < 3:
+            return None
+        values = self.values
+        near = 1 - np.abs(values[:, None] - values) / (values.max() - values.min())
+        judge = self.weight * near[self.answer]
+        people = self.seats.near_hits(near)[self.kind]
+        return ClassSums(self.by, self.sums.weight, self.by.rows(judge), self.by.rows(people), self.items_of_label)
+
+    @cached_property
+    def order(self) -> Order | None:
+        """Whether the judge puts items in people's order; None where that is undefined."""
+        if not self.ordered or self.levels < 3:
+            return None
+        return order(self.seats, self.kind, self.answer, self.values, self.by, self.times)
+
+    @cached_property
+    def answers_used(self) -> Codes:
+        """(levels,) how often the judge gave each label."""
+        return np.asarray(self.times @ self.said)
+
+    @cached_property
+    def plain(self) -> Measured:
+        """How often the judge is right minus how often a person is, all labels and seats alike; refusals are wrong."""
+        right, people = (self.weight * self.said).sum(axis=1), self.hits.sum(axis=1)
+        above, seats = self.by.rows(right - people), self.by.rows(self.weight.sum(axis=1))
+        total = float(self.by.total(seats))
+        value = float(self.by.total(above)) / total
+        spread = float(self.by.times @ ((above - value * seats) / total) ** 2) * self.by.n / max(self.by.n - 1, 1)
+        return Measured(value, math.sqrt(spread), max(self.by.n - 1, 1))
+
+    @property
+    def confirmed(self) -> float:
+        """How often a person's rating is the others' most frequent label."""
+        return float(self.times @ self.hits.sum(axis=1) / (self.times @ self.weight.sum(axis=1)))
+
+    def unanimous(self, level: int) -> tuple[float, float, float]:
+        """Items whose seats face two or more people who all say a label, and the recalls of judge and people there."""
+        seats, hits = (each[self.kind] for each in self.seats.unanimous(level))
+        every = np.maximum(self.weight.sum(axis=1), 1e-12)
+        total = float(self.times @ seats)
+        if not total:
+            return 0.0, np.nan, np.nan
+        judge = float(self.times @ (seats * (self.answer == level)))
+        return float(self.times @ (seats / every)), judge / total, float(self.times @ hits) / total
+
+    def kappa_share(self) -> Ratio | None:
+        """The judge's kappa with the others' label as a share of a person's; None where a person's is not above 0."""
+        own = self.seats.by_item(np.asarray(self.seats.own[:, None] == np.arange(self.levels), dtype=float))
+        seats = self.weight.sum(axis=1, keepdims=True)
+        hits = np.stack([(self.weight * self.said).sum(axis=1), self.hits.sum(axis=1)], axis=1)
+        rows = self.by.rows(np.column_stack([seats, hits, self.weight, self.said * seats, own[self.kind]]))
+        judge, person = (float(each[0]) for each in self._kappas(self.by.total(rows)[None]))
+        judges, people = self._kappas(self.by.without(rows))
+        if not jackknife(person, people, self.by.times).low() > 0:
+            return None
+        return jackknife_ratio(judge, person, judges, people, self.by.times)
+
+    def _kappas(self, sums: Numbers) -> tuple[Numbers, Numbers]:
+        """(rows,) kappa of the judge and of a person with the others' label."""
+        seats, right = np.maximum(sums[:, 0], 1e-12), sums[:, 1:3]
+        target, judge, people = np.split(sums[:, 3:], 3, axis=1)
+        kappas = []
+        for hits, given in ((right[:, 0], judge), (right[:, 1], people)):
+            chance = (target * given).sum(axis=1) / seats**2
+            kappas.append(1 - (1 - hits / seats) / np.where(chance < 1 - 1e-12, 1 - chance, np.nan))
+        return kappas[0], kappas[1]

@@ -1,0 +1,138 @@
+"""A figure with its standard error over sources: one-sided limits, p-values, and the ratio of two of them.
+
+Sources are what is drawn at random; a standard error over n sources goes with Student's t. Nothing here is resampled,
+so that the same ratings always give the same limits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import t_quantile, t_tail
+
+P = 0.95  # of a one-sided limit
+FARTHEST = 6.0  # a ratio is looked for from minus this to this; beyond, its interval is open
+_HALVINGS = 45
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure, its standard error over sources, and the degrees of freedom of Student's t that go with it."""
+
+    value: float
+    error: float
+    df: float
+
+    def low(self, p: float = P) -> float:
+        """The one-sided lower limit."""
+        return self.value - quantile(p, self.df) * self.error
+
+    def high(self, p: float = P) -> float:
+        """The one-sided upper limit."""
+        return self.value + quantile(p, self.df) * self.error
+
+    def p_above(self, bound: float, n: float) -> float:
+        """The one-sided p-value that the figure is above a bound; n: of what it was measured on.
+
+        The variance is that about the bound, error^2 + (value - bound)^2 / n: figures near their ends vary too little.
+        """
+        gap = self.value - bound
+        error = math.sqrt(self.error**2 + gap**2 / max(n, 1))
+        if error == 0:
+            return 0.5
+        return t_tail(gap / error, self.df) if gap > 0 else 1 - t_tail(-gap / error, self.df)
+
+    def needed(self, bound: float, n: int, *, upper: bool = False) -> float:
+        """About how many items would show in half of all cases that the figure is above a bound; inf where it is not.
+
+        upper: below it.
+        """
+        gap = (bound - self.value) if upper else (self.value - bound)
+        return n * (quantile(P, self.df) * self.error / gap) ** 2 if gap > 0 else math.inf
+
+
+@lru_cache(maxsize=65536)
+def _quantile(p: float, tenths: int) -> float:
+    return t_quantile(p, tenths / 10)
+
+
+def quantile(p: float, df: float) -> float:
+    """Student's t: the value that p of the distribution lie below. Degrees of freedom count in tenths."""
+    return _quantile(p, round(df * 10))
+
+
+def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
+    """A figure with its delete-one-source standard error; t has n - 1 degrees of freedom.
+
+    without: (rows,) the figure without one source of each row; times: (rows,) how many sources a row stands for. A
+    figure that is undefined without a source is taken as it is with it. Source: Tukey's jackknife, Efron and Stein
+    (1981).
+    """
+    n = int(times.sum())
+    return Measured(value, math.sqrt(max(_covariance(without, without, value, value, times), 0.0)), max(n - 1, 1))
+
+
+def _covariance(first: Numbers, second: Numbers, one: float, other: float, times: Codes) -> float:
+    """The jackknife's covariance of two figures."""
+    n = int(times.sum())
+    if n < 2:
+        return math.inf
+    away = []
+    for without, value in ((first, one), (second, other)):
+        defined = np.where(np.isfinite(without), without, value)
+        away.append(defined - times @ defined / n)
+    return float((n - 1) / n * (times * away[0] * away[1]).sum())
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio with the ends of its 90% interval; an end at -inf or inf is open."""
+
+    value: float
+    low: float
+    high: float
+
+
+def jackknife_ratio(top: float, bottom: float, tops: Numbers, bottoms: Numbers, times: Codes, p: float = P) -> Ratio:
+    """top / bottom with limits at p on either side, by Fieller from the jackknife. bottom must be shown above 0.
+
+    tops, bottoms: (rows,) without one source of each row.
+    """
+    xx = _covariance(tops, tops, top, top, times)
+    xy = _covariance(tops, bottoms, top, bottom, times)
+    yy = _covariance(bottoms, bottoms, bottom, bottom, times)
+    wide = quantile(p, max(int(times.sum()) - 1, 1))
+    return fieller(top, bottom, lambda k: wide * math.sqrt(max(xx - 2 * k * xy + k * k * yy, 0.0)))
+
+
+def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Ratio:
+    """top / bottom and every k near it for which |top - k bottom| <= half(k), where `half` is t times a standard error.
+
+    Source: Fieller (1954).
+    >>> fieller(1.0, 2.0, lambda k: 0.2)
+    Ratio(value=0.5, low=0.4, high=0.6)
+    """
+    share = top / bottom
+
+    def inside(k: float) -> bool:
+        return abs(top - k * bottom) <= half(k)
+
+    if not -FARTHEST < share < FARTHEST:
+        return Ratio(share, -math.inf, math.inf)
+    ends = []
+    for far in (-FARTHEST, FARTHEST):
+        if inside(far):
+            ends.append(math.copysign(math.inf, far))
+            continue
+        near, out = share, far
+        for _ in range(_HALVINGS):
+            middle = (near + out) / 2
+            near, out = (middle, out) if inside(middle) else (near, middle)
+        ends.append(round(near, 9))
+    return Ratio(share, ends[0], ends[1])

@@ -1,0 +1,205 @@
+"""Does the judge put outputs in people's order? Rank correlation and quadratic kappa with the other people, by seats.
+
+Every seat faces the mean value of the others' levels. Midranks are taken over all seats; the judge's answer counts once
+a seat. R is the correlation of ranks, 0 for a judge with one answer; Q the quadratic kappa with the others' most
+frequent label. Ranks are held while sources are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metal.stats.measured import Measured, Ratio, jackknife, jackknife_ratio
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.seats import Seats
+from metal.stats.significance import t_tail
+from metal.stats.source_sums import SourceSums
+
+_EQUAL = 1e-9
+_DIGITS = 9  # of a mean of levels: equal means must tie
+
+
+def correlation_of(sums: Numbers) -> Numbers:
+    """(...) the correlation of x and y from sums (..., 6) of weight, x, y, x^2, y^2 and xy; 0 where one is constant."""
+    w, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    safe = np.maximum(w, _EQUAL)
+    spread = np.maximum(xx - x * x / safe, 0.0) * np.maximum(yy - y * y / safe, 0.0)
+    varies = spread > 1e-12 * np.maximum(xx * yy, 1e-300)
+    return np.asarray(np.where(varies, (xy - x * y / safe) / np.sqrt(np.where(varies, spread, 1.0)), 0.0))
+
+
+def quadratic_kappa_of(sums: Numbers) -> Numbers:
+    """(...) Cohen's kappa with squared distances, from the sums of `correlation_of`; NaN without any spread.
+
+    It is Lin's concordance of the two sides' values. Source: Cohen (1968); Lin (1989).
+    >>> values = np.array([[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 2, 0, 4, 0], [1, 2, 2, 4, 4, 4]])
+    >>> quadratic_kappa_of(values.sum(axis=0)).item()
+    0.5
+    """
+    w, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    safe = np.maximum(w, _EQUAL)
+    mean_x, mean_y = x / safe, y / safe
+    apart = (xx + yy - 2 * xy) / safe
+    spread = (xx / safe - mean_x**2) + (yy / safe - mean_y**2) + (mean_x - mean_y) ** 2
+    return np.asarray(np.where(spread > _EQUAL, 1 - apart / np.where(spread > _EQUAL, spread, 1.0), np.nan))
+
+
+def midranks(values: Numbers, weights: Numbers) -> Numbers:
+    """The rank of each value among all, weights counted, ties at their middle, about 0.
+
+    >>> midranks(np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])).tolist()
+    [1.0, -1.0, 1.0]
+    """
+    _, place = np.unique(values, return_inverse=True)
+    held = np.bincount(place.reshape(-1), weights=weights)
+    middle = np.cumsum(held) - held / 2
+    return np.asarray((middle - held.sum() / 2)[place.reshape(-1)])
+
+
+def p_no_order(by: SourceSums, rows: Numbers) -> float:
+    """The one-sided p-value that x and y go together, its variance that of no relation; see `z_of_order`."""
+    z = z_of_order(by, rows)
+    return t_tail(z, by.n - 1) if z > 0 else 1 - t_tail(-z, by.n - 1)
+
+
+def z_of_order(by: SourceSums, rows: Numbers) -> float:
+    """The covariance of x and y in standard errors, whose variance is that about 0: a few odd answers prove nothing.
+
+    rows: (rows, 6) of `correlation_of`.
+    """
+    w, x, y, _, _, _ = by.total(rows)
+    mean_x, mean_y = x / w, y / w
+    each = rows[:, 5] - mean_x * rows[:, 2] - mean_y * rows[:, 1] + mean_x * mean_y * rows[:, 0]
+    variance = float(by.times @ each**2) * by.n / max(by.n - 1, 1)
+    return float(by.times @ each) / math.sqrt(variance) if variance > 1e-12 else 0.0
+
+
+def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
+    """(n, 6) what each adds to the sums of `correlation_of`."""
+    return np.stack([weight, weight * x, weight * y, weight * x * x, weight * y * y, weight * x * y], axis=1)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure of the judge and of a person on the same seats: from sums (rows, 6) of each, over the same sources."""
+
+    by: SourceSums
+    of_judge: Numbers
+    of_person: Numbers
+    kind: str  # "order" or "kappa"
+
+    def _figure(self, sums: Numbers) -> Numbers:
+        return correlation_of(sums) if self.kind == "order" else quadratic_kappa_of(sums)
+
+    @cached_property
+    def judge(self) -> float:
+        """Of the judge."""
+        return float(self._figure(self.by.total(self.of_judge)))
+
+    @cached_property
+    def person(self) -> float:
+        """Of a person."""
+        return float(self._figure(self.by.total(self.of_person)))
+
+    @cached_property
+    def _judge_without(self) -> Numbers:
+        return self._figure(self.by.without(self.of_judge))
+
+    @cached_property
+    def _person_without(self) -> Numbers:
+        return self._figure(self.by.without(self.of_person))
+
+    def beyond(self, k: float) -> Measured:
+        """The judge's minus k of a person's."""
+        without = self._judge_without - k * self._person_without
+        return jackknife(self.judge - k * self.person, without, self.by.times)
+
+    @property
+    def of_a_person(self) -> Measured:
+        """A person's figure alone."""
+        return jackknife(self.person, self._person_without, self.by.times)
+
+    @property
+    def share(self) -> Ratio | None:
+        """The judge's as a share of a person's; None where a person's is not shown to be above 0."""
+        if not self.of_a_person.low() > 0:
+            return None
+        about = self.judge, self.person, self._judge_without, self._person_without
+        return jackknife_ratio(*about, self.by.times)
+
+    @property
+    def share_without(self) -> Numbers:
+        """(rows,) the share without one source of each row."""
+        return self._judge_without / np.where(self._person_without != 0, self._person_without, np.nan)
+
+
+@dataclass(frozen=True)
+class Order:
+    """R and Q of a judge beside people. p, person_p: that they know the order at all; higher: the judge minus people,
+    in levels' values, on average.
+    """
+
+    ranks: Pair
+    kappa: Pair
+    p: float
+    z: float
+    person_p: float
+    higher: float
+
+
+def order(seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: SourceSums, times: Codes) -> Order | None:
+    """Order and quadratic kappa of a judge beside the people; None where fewer than three levels or one mean occur.
+
+    joint: (kinds,) the kind of item in `seats` of each kind of item with an answer; answer: (kinds,) the judge's label;
+    values: (levels,); by: sums over these kinds by source; times: (kinds,) items of each.
+    """
+    items = np.bincount(joint, weights=times, minlength=seats.kinds)
+    at_seat = items[seats.item] * seats.times
+    used = at_seat > 0
+    levels = np.unique(np.concatenate([seats.own[used], np.flatnonzero(seats.rest[used].sum(axis=0))]))
+    if len(levels) < 3:
+        return None
+    others = np.round(seats.rest @ values / np.maximum(seats.rest.sum(axis=1), 1), _DIGITS)
+    if others[used].max() - others[used].min() <= _EQUAL:
+        return None
+    facing, own = np.zeros(len(others)), np.zeros(len(others))
+    facing[used] = midranks(others[used], at_seat[used].astype(float))
+    own[used] = midranks(values[seats.own[used]], at_seat[used].astype(float))
+    number = seats.numbers()
+    ranks = seats.by_item(pair_sums(np.ones(len(own)), facing, own))[joint]
+    said = midranks(values[answer], (times * number[joint]))
+    of_judge = _with_answer(ranks, number[joint], said)
+
+    target = seats.target @ values, seats.target @ values**2
+    given = values[seats.own]
+    kappa = np.stack([np.ones(len(given)), target[0], given, target[1], given**2, target[0] * given], axis=1)
+    kappa = seats.by_item(kappa)[joint]
+    kappa_judge = _with_answer(kappa, number[joint], values[answer])
+    rows = {
+        name: by.rows(sums)
+        for name, sums in {
+            "ranks": ranks,
+            "ranks of judge": of_judge,
+            "kappa": kappa,
+            "kappa of judge": kappa_judge,
+        }.items()
+    }
+    higher = by.total(rows["kappa of judge"])
+    return Order(
+        ranks=Pair(by, rows["ranks of judge"], rows["ranks"], "order"),
+        kappa=Pair(by, rows["kappa of judge"], rows["kappa"], "kappa"),
+        p=p_no_order(by, rows["ranks of judge"]),
+        z=z_of_order(by, rows["ranks of judge"]),
+        person_p=p_no_order(by, rows["ranks"]),
+        higher=float((higher[2] - higher[1]) / higher[0]),
+    )
+
+
+def _with_answer(sums: Numbers, seats: Numbers, answer: Numbers) -> Numbers:
+    """The sums (kinds, 6) with the judge's answer in the place of the people's own."""
+    weight, x, _, xx, _, _ = sums.T
+    return np.stack([weight, x, seats * answer, xx, seats * answer**2, x * answer], axis=1)

@@ -1,0 +1,125 @@
+"""Class-balanced agreement of a judge and of people with the others' labels, and its variance over sources.
+
+The recall of a class is the share of its weight that was answered right; agreement is the mean recall over the classes,
+so that a rare class counts as much as a common one. x: the judge's, y: a person's, both less `constant`, the agreement
+of one answer for everything. All limits come from one linearised variance of x - k y.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.stats.measured import Measured, P, Ratio, fieller, quantile
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.source_sums import SourceSums
+
+_FLOOR = 0.25  # of the binomial variance of a recall, under which a variance over sources is not believed
+
+
+@dataclass(frozen=True)
+class ClassSums:
+    """What each source adds, (rows, levels) each: weight of each label, and the part that judge and people hit.
+
+    items: (levels,) the items of each label, an item counting once however many seats it has. held: (levels,) the
+    sources that hold it.
+    """
+
+    by: SourceSums
+    weight: Numbers
+    judge: Numbers
+    person: Numbers
+    items: Numbers
+
+    @property
+    def held(self) -> Numbers:
+        """(levels,) the sources with a weight of each label."""
+        return np.asarray(self.by.times @ (self.weight > 0))
+
+    def recalls(self) -> tuple[Numbers, Numbers, Numbers]:
+        """(levels,) weight, and the recalls of judge and people; NaN without weight."""
+        weight, judge, person = (self.by.total(rows) for rows in (self.weight, self.judge, self.person))
+        safe = np.where(weight > 0, weight, np.nan)
+        return weight, judge / safe, person / safe
+
+    def of(self, classes: Codes) -> Recalls:
+        """Agreement over some of the labels."""
+        return Recalls(self, classes)
+
+
+class Recalls:
+    """Agreement over some classes. judge, person: as a mean recall; constant: of one answer for everything."""
+
+    def __init__(self, sums: ClassSums, classes: Codes) -> None:
+        by, count = sums.by, len(classes)
+        weight, of_judge, of_person = (each[classes] for each in sums.recalls())
+        self.judge, self.person = float(of_judge.mean()), float(of_person.mean())
+        self.constant = 1 / count if count > 1 else 0.0  # of one label, the recall itself is looked at
+        parts = []
+        for rows, recall in ((sums.judge, of_judge), (sums.person, of_person)):
+            parts.append((rows[:, classes] - recall * sums.weight[:, classes]) / (count * weight))
+        judge, person = parts
+        self._classes = [by.times @ (one * other) for one, other in ((judge, judge), (judge, person), (person, person))]
+        whole = judge.sum(axis=1), person.sum(axis=1)
+        self._whole = [
+            float(by.times @ (whole[one] * whole[other])) for one, other in ((0, 0), (0, 1), (1, 1))
+        ]  # of all classes together
+        items = sums.items[classes]
+        self._few = np.maximum(np.minimum(items, sums.held[classes]) - 1, 1)
+        self._floors = [_binomial(recall, items) / count**2 for recall in (of_judge, of_person)]
+        self._n, self._larger = by.n, by.n / max(by.n - 1, 1)
+        self.influence = whole
+
+    def variance(self, a: float, k: float) -> tuple[float, float]:
+        """The variance of a x - k y, and its degrees of freedom.
+
+        That of a class is at least a quarter of a binomial one; those of the classes say how many degrees of freedom
+        there are (Satterthwaite 1946), a class having one less than the items or sources that hold it.
+        """
+        judge, both, person = self._classes
+        classes = (a * a * judge - 2 * a * k * both + k * k * person) * self._larger
+        whole = (a * a * self._whole[0] - 2 * a * k * self._whole[1] + k * k * self._whole[2]) * self._larger
+        least = _FLOOR * (a * a * self._floors[0] + k * k * self._floors[1])
+        whole += float(np.maximum(least - classes, 0).sum())
+        classes = np.maximum(classes, least)
+        spread = float((classes**2 / self._few).sum())
+        df = float(classes.sum()) ** 2 / spread if spread > 0 else self._n - 1.0
+        return whole, min(max(df, 1.0), max(self._n - 1.0, 1.0))
+
+    def measured(self, a: float, k: float) -> Measured:
+        """a x - k y."""
+        variance, df = self.variance(a, k)
+        value = a * (self.judge - self.constant) - k * (self.person - self.constant)
+        return Measured(value, math.sqrt(max(variance, 0.0)), df)
+
+    @property
+    def below(self) -> Measured:
+        """The judge minus a person."""
+        return self.measured(1, 1)
+
+    @property
+    def above(self) -> Measured:
+        """The judge minus a constant answer."""
+        return self.measured(1, 0)
+
+    @property
+    def lead(self) -> Measured:
+        """A person minus a constant answer."""
+        return self.measured(0, -1)
+
+    def share(self, p: float = P) -> Ratio:
+        """What the judge keeps of a person's lead, x / y; to be asked only where the lead is shown to be above 0."""
+
+        def half(k: float) -> float:
+            variance, df = self.variance(1, k)
+            return quantile(p, df) * math.sqrt(max(variance, 0.0))
+
+        return fieller(self.judge - self.constant, self.person - self.constant, half)
+
+
+def _binomial(share: Numbers, items: Numbers) -> Numbers:
+    """The variance of a share of so many items, drawn a little towards a half, so that it is never 0."""
+    drawn = (share * items + 1) / (items + 2)
+    return np.asarray(drawn * (1 - drawn) / (items + 2))

@@ -1,0 +1,144 @@
+"""Scores on a line beside the mean of the other people, seat by seat.
+
+Every score of a person on an item that another person scored is a seat, facing the mean of the others; the judge faces
+the same. Concordance (Lin 1989) takes the place of agreement: 0 for a constant, 1 for equal scores.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from metal.stats.measured import Measured, jackknife
+from metal.stats.order import Pair, midranks, p_no_order, pair_sums, z_of_order
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.source_sums import SourceSums
+
+HEAVY = 0.6  # of all squared distances to the median that the farthest tenth of the ratings holds
+LOW = 0.2  # of the seats are low
+LEAST_LOW = 5  # items
+_DIGITS = 9
+
+
+def heavy_tails(scores: Numbers) -> bool:
+    """Whether a few of the scores hold most of the spread.
+
+    >>> heavy_tails(np.arange(100.0)), heavy_tails(np.append(np.zeros(95), [1, 2, 5, 20, 25]))
+    (False, True)
+    """
+    apart = np.sort((scores - np.median(scores)) ** 2)
+    return bool(apart[-max(len(apart) // 10, 1) :].sum() > HEAVY * apart.sum()) if apart.any() else False
+
+
+def among(scores: Numbers, reference: Numbers) -> Numbers:
+    """The place of each score among others, 0 to 1: the mean of the shares below it and at or below it; NaN stays.
+
+    >>> among(np.array([1.0, 2.0, 9.0, np.nan]), np.array([1.0, 2.0, 2.0, 3.0])).tolist()
+    [0.125, 0.5, 1.0, nan]
+    """
+    ordered = np.sort(reference)
+    middle = np.searchsorted(ordered, scores, "left") + np.searchsorted(ordered, scores, "right")
+    return np.asarray(np.where(np.isnan(scores), np.nan, middle / (2 * len(ordered))))
+
+
+class ScoreSeats:
+    """A judge beside people on the items both scored.
+
+    people: (items, people), NaN without a score; judge: (items,); sources: (items,). alone: whether an item with one
+    score is a seat, facing that score. higher: whether higher scores are better.
+    """
+
+    def __init__(self, people: Numbers, judge: Numbers, sources: Codes, *, alone: bool, higher: bool) -> None:
+        people = np.sort(people, axis=1)  # by score: no digit may hang on who is in which column
+        people = people[:, : max(int((~np.isnan(people)).sum(axis=1).max(initial=1)), 1)]
+        given = ~np.isnan(people)
+        number = given.sum(axis=1, keepdims=True)
+        total = np.where(given, people, 0.0).sum(axis=1, keepdims=True)
+        facing = (total - people) / np.maximum(number - 1, 1)
+        if alone:
+            facing = np.where(number == 1, people, facing)
+        seats = given & (number >= (1 if alone else 2))
+        self.item, _ = np.nonzero(seats)
+        self.facing, self.own, self.judge = facing[seats], people[seats], judge
+        self.items, self.higher = len(judge), higher
+        self.by = SourceSums(np.arange(len(judge)), sources)
+
+    def _rows(self, features: Numbers) -> Numbers:
+        """(rows, F) sums by source of features (seats, F)."""
+        sums = np.zeros((self.items, features.shape[1]))
+        np.add.at(sums, self.item, features)
+        return self.by.rows(sums)
+
+    def pair(self, kind: str, facing: Numbers, own: Numbers, judge: Numbers) -> Pair:
+        """A figure of judge and person; (seats,) each."""
+        one = np.ones(len(facing))
+        rows = [self._rows(pair_sums(one, facing, given)) for given in (judge, own)]
+        return Pair(self.by, rows[0], rows[1], kind)
+
+    @property
+    def said(self) -> Numbers:
+        """(seats,) the judge's score."""
+        return np.asarray(self.judge[self.item])
+
+    @cached_property
+    def concordance(self) -> Pair:
+        """Of the scores as they are."""
+        return self.pair("kappa", self.facing, self.own, self.said)
+
+    @cached_property
+    def correlation(self) -> Pair:
+        """Pearson's, of the scores as they are."""
+        return self.pair("order", self.facing, self.own, self.said)
+
+    @cached_property
+    def ranks(self) -> Pair:
+        """The correlation of midranks."""
+        one = np.ones(len(self.facing))
+        each = (np.round(self.facing, _DIGITS), np.round(self.own, _DIGITS), np.round(self.said, _DIGITS))
+        facing, own, said = (midranks(values, one) for values in each)
+        return self.pair("order", facing, own, said)
+
+    @property
+    def p(self) -> float:
+        """The one-sided p-value that the judge knows people's order at all."""
+        return p_no_order(self.by, self.ranks.of_judge)
+
+    @property
+    def z(self) -> float:
+        """See metal.stats.order."""
+        return z_of_order(self.by, self.ranks.of_judge)
+
+    @property
+    def person_p(self) -> float:
+        """The same of a person."""
+        return p_no_order(self.by, self.ranks.of_person)
+
+    @cached_property
+    def low(self) -> Codes:
+        """(seats,) whether the others' mean is in the worst fifth, ties counted in."""
+        facing = self.facing if self.higher else -self.facing
+        return np.asarray(facing <= np.quantile(facing, LOW) + 1e-12)
+
+    @property
+    def low_items(self) -> int:
+        """The items with a low seat; 0 where all seats are."""
+        return 0 if self.low.all() else len(np.unique(self.item[self.low]))
+
+    def drop(self, k: float) -> tuple[Measured, float, float]:
+        """How much lower than usual low outputs are scored: the judge's drop less k of a person's, and both drops.
+
+        A drop counts towards the bad end.
+        """
+        low, sign = self.low.astype(float), 1.0 if self.higher else -1.0
+        features = np.stack([np.ones(len(low)), low, self.said, self.own, self.said * low, self.own * low], axis=1)
+        rows = self._rows(features)
+
+        def drops(sums: Numbers) -> tuple[Numbers, Numbers]:
+            seats, low_seats, said, own, low_said, low_own = np.moveaxis(sums, -1, 0)
+            safe = np.where(low_seats > 0, low_seats, np.nan)
+            return sign * (said / seats - low_said / safe), sign * (own / seats - low_own / safe)
+
+        judge, person = (float(each) for each in drops(self.by.total(rows)))
+        of_judge, of_person = drops(self.by.without(rows))
+        return jackknife(judge - k * person, of_judge - k * of_person, self.by.times), judge, person

@@ -1,0 +1,98 @@
+"""Seats: every rating of a person, on an item that another person rated, facing what the others said.
+
+A judge is put on each seat in turn and faces the same others. Who gave a rating is asked nowhere, so that an item is
+its votes: how many people gave each label. Items with equal votes are one kind, however many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.stats.patterns import Codes, Numbers, find_patterns
+
+
+@dataclass(frozen=True)
+class Votes:
+    """How often people gave each label, by kind of item.
+
+    counts: (kinds, levels). kind: (items,) the kind of each item.
+    """
+
+    counts: Codes
+    kind: Codes
+
+    @classmethod
+    def of(cls, people: Codes, levels: int) -> Votes:
+        """The votes of (items, people) codes; negative codes are no votes."""
+        columns = np.ascontiguousarray(people.T)
+        counts = np.stack([(columns == level).sum(axis=0) for level in range(levels)], axis=1)
+        patterns = find_patterns(counts)
+        return cls(patterns.rows, patterns.which)
+
+    def some(self, items: Codes) -> Votes:
+        """The votes of some items, by places or as a mask."""
+        kinds, kind = np.unique(self.kind[items], return_inverse=True)
+        return Votes(self.counts[kinds], kind.reshape(-1))
+
+
+class Seats:
+    """The seats of each kind of item.
+
+    item: (seats,) the kind of item; own: (seats,) the label given there; times: (seats,) how many such seats the item
+    has; others: (seats,) how many other people rated it; target: (seats, levels) the weight of each label as the most
+    frequent one of the others, 1/k each where k tie; rest: (seats, levels) the others' votes.
+
+    alone: whether an item with one rating is a seat, whose target is that rating.
+    """
+
+    def __init__(self, counts: Codes, *, alone: bool = False) -> None:
+        item, own = np.nonzero(counts)
+        rest = counts[item].astype(np.int64)
+        rest[np.arange(len(item)), own] -= 1
+        others = rest.sum(axis=1)
+        if alone:
+            rest[(others == 0).nonzero()[0], own[others == 0]] = 1
+        sits = rest.any(axis=1)
+        self.kinds, self.item, self.own, self.rest = len(counts), item[sits], own[sits], rest[sits]
+        self.times, self.others = counts[item, own][sits], others[sits]
+        most = self.rest.max(axis=1, initial=0, keepdims=True)
+        modal = self.rest == most
+        self.target: Numbers = modal / modal.sum(axis=1, keepdims=True)
+        self.levels = counts.shape[1]
+
+    @property
+    def untied(self) -> Codes:
+        """(seats,) whether the others have one most frequent label."""
+        return np.asarray(self.target.max(axis=1, initial=0) == 1)
+
+    def by_item(self, features: Numbers) -> Numbers:
+        """(kinds, ...) sums over the seats of each kind of item, of features (seats, ...)."""
+        sums = np.zeros((self.kinds, *features.shape[1:]))
+        np.add.at(sums, self.item, features * self.times.reshape(-1, *[1] * (features.ndim - 1)))
+        return sums
+
+    def weights(self) -> Numbers:
+        """(kinds, levels) the weight of each label as a target over the seats."""
+        return self.by_item(self.target)
+
+    def hits(self) -> Numbers:
+        """(kinds, levels) the part of it that the seats' own ratings hit."""
+        mine = np.zeros_like(self.target)
+        rows = np.arange(len(self.own))
+        mine[rows, self.own] = self.target[rows, self.own]
+        return self.by_item(mine)
+
+    def near_hits(self, near: Numbers) -> Numbers:
+        """(kinds, levels) the same with partly right answers: near (levels, levels) how right an answer is."""
+        return self.by_item(self.target * near[self.own])
+
+    def numbers(self) -> Numbers:
+        """(kinds,) the seats of each kind of item."""
+        return self.by_item(np.ones(len(self.own)))
+
+    def unanimous(self, level: int) -> tuple[Numbers, Numbers]:
+        """(kinds,) seats with two or more others who all give this label, and how many of them give it, too."""
+        agreed = (self.others >= 2) & (self.rest[:, level] == self.others)
+        return self.by_item(agreed.astype(float)), self.by_item((agreed & (self.own == level)).astype(float))

@@ -1,0 +1,44 @@
+"""Sums over items, source by source: what every variance over sources is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metal.stats.patterns import Codes, Numbers, distinct
+
+
+class SourceSums:
+    """Items of a few kinds, added up by source.
+
+    Where every source has one item, sources whose items are of one kind are alike: one row stands for all of them.
+
+    n: sources. times: (rows,) how many sources each row stands for. sources, row: (n,) their numbers, rising, and the
+    row of each.
+    """
+
+    def __init__(self, kinds: Codes, sources: Codes) -> None:
+        """kinds: (items,) numbered from 0, none left out; sources: (items,) any whole numbers >= 0."""
+        first, place = distinct(sources)
+        self.n, self.sources = len(first), np.asarray(sources)[first]
+        self._kinds: Codes | None = None
+        if self.n == len(sources):
+            self.times, self.row = np.bincount(kinds), kinds[first]
+            return
+        order = np.lexsort((kinds, place))  # by kind inside a source: the order of rows must not change a digit
+        self._kinds = kinds[order]
+        self._starts = np.searchsorted(place[order], np.arange(self.n))
+        self.times, self.row = np.ones(self.n, dtype=np.int64), np.arange(self.n)
+
+    def rows(self, features: Numbers) -> Numbers:
+        """(rows, ...) what a source of each row adds to the sums of features (kinds, ...)."""
+        if self._kinds is None:
+            return features
+        return np.asarray(np.add.reduceat(features[self._kinds], self._starts, axis=0))
+
+    def total(self, rows: Numbers) -> Numbers:
+        """(...) the sums over all sources, of rows (rows, ...)."""
+        return np.asarray(np.tensordot(self.times, rows, axes=1))
+
+    def without(self, rows: Numbers) -> Numbers:
+        """(rows, ...) the sums without one source of each row."""
+        return np.asarray(self.total(rows)[None] - rows)
