@@ -133,7 +133,7 @@ def definitions(run: DesignRun) -> dict[str, str]:
         "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
         f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor "
         f"{settings['people_floor']:g}); a power far from what is asked for is left after a few rounds. Undefined "
-        f"where {ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked for. "
+        f"where {ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked. "
         "Nothing is asked where people disagree now: no judge can be validated there, so guidelines come first. "
         "It need not rise everywhere: with more items a careless person may be left out, or another one.",
         NEW_JUDGE.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
