@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -170,6 +171,31 @@ class Metal:
         assert done.err.startswith("metal: "), done.err
         assert done.err.count("\n") == 1, done.err
         return done.err
+
+
+class Killer:
+    """Kills a process when a server of the test gets the n-th request since its start, however slow the machine is.
+
+    The server calls `strikes` for every request, in its own thread.
+    """
+
+    def __init__(self) -> None:
+        self.starting = threading.Lock()
+        self.left = 0
+
+    def start(self, metal: Metal, *arguments: object, requests: int) -> Started:
+        with self.starting:
+            self.left = requests
+            self.victim = metal.start(*arguments)
+        return self.victim
+
+    def strikes(self) -> bool:
+        """Count a request; whether its process was killed for it. What becomes of the request is the server's."""
+        with self.starting:
+            self.left -= 1
+            if self.left == 0:
+                self.victim.send(signal.SIGKILL)
+            return self.left == 0
 
 
 def by_itself(*arguments: object, cwd: Path, env: Mapping[str, str], first: str = "", **more: Any) -> Done:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import DEMO
 from tests.batch_jobs import drawn
-from tests.cli.forks import Metal, Started, environment, shared
+from tests.cli.forks import Killer, Metal, environment, shared
 from tests.cli.runs import KEY, records, until, verdicts
 from tests.llm_server import random_faults
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
@@ -40,43 +40,31 @@ def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
     return shared().at(tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url))
 
 
-def killed(started: Started, run: Path, when: Callable[[int], bool], victim: Callable[[], int] | None = None) -> bool:
-    """Kill a run, or a process of it, once it has so many verdicts; whether it was still at work."""
-    until(lambda: when(len(verdicts(run))) or started.over)
-    if started.over:
-        return False
-    if victim:
-        os.kill(victim(), signal.SIGKILL)
-    else:
-        started.send(signal.SIGKILL)
-    return True
-
-
 @pytest.mark.cluster
 def test_the_same_ratings(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    rng = random.Random(1)
+    rng, killer = random.Random(1), Killer()
     expected = b""
     for engine in ("local", "batch", "ray"):
         server.reset()
-        server.faults = random_faults(5, FAULTS, max_attempt=1, retry_after=0.01)
+        spoilt = random_faults(5, FAULTS, max_attempt=1, retry_after=0.01)
+        server.faults = lambda call, spoilt=spoilt: None if killer.strikes() else spoilt(call)
         server.latency_ms = 15
         server.service.behaviour = drawn(2, *ROUGH, attempts=2)
         run = tmp_path / engine
         how = ("--engine", "ray", "--address", two_nodes()) if engine == "ray" else ("--engine", engine)
-        kills = 0
-        for goal in (150, 500, 900) if engine != "ray" else (500,):
-            started = metal.start(*JOB, *how, "--out", run)
-            aim = goal + rng.randrange(200)
-            kills += killed(started, run, lambda done, aim=aim: done >= aim)
-            started.wait()
+        kills = 1 if engine == "ray" else 3
+        for _ in range(kills):
+            started = killer.start(metal, *JOB, *how, "--out", run, requests=rng.randrange(150, 450))
+            assert started.wait().code == -signal.SIGKILL
             server.settle()
         before = verdicts(run)
         started = metal.start("judge", "--resume", run, *how)
         if engine == "ray":
-            kills += killed(started, run, lambda done: done >= 1100, lambda: workers()[0])
+            until(lambda run=run, started=started: len(verdicts(run)) >= 1100 or started.over)
+            os.kill(workers()[0], signal.SIGKILL)
+            kills += 1
         done = started.wait()
         assert done.code == 0, done.out + done.err
-        assert kills >= 2
         rated = (run / "ratings.parquet").read_bytes()
         expected = expected or rated
         assert rated == expected, f"{engine} gave other ratings"

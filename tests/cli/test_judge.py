@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 import random
@@ -26,7 +27,7 @@ from metal.data.dataset_lines import read_raters
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from tests import DEMO
-from tests.cli.forks import SLOWEST, Metal, Started, by_itself, environment
+from tests.cli.forks import SLOWEST, Killer, Metal, Started, by_itself, environment
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
@@ -154,29 +155,35 @@ def test_a_judge_of_judges_toml(metal: Metal, llm_server: LlmServer, tmp_path: P
 def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     """Nothing that was on disk is asked again; nothing is missing in the end; little is paid for twice."""
     llm_server.latency_ms = 30
-    rng = random.Random(20)
+    rng, killer = random.Random(20), Killer()
+    llm_server.faults = lambda call: killer.strikes() and None
     run, concurrency = tmp_path / "r", 4
     command = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple", "--concurrency", concurrency, "--out", run)
     resume = ("judge", "--resume", run, "--concurrency", concurrency)
-    lost = kills_under_way = 0
+    lost = 0
     for number in range(20):
         known, seen, completed = set(answered(run)), len(llm_server.calls), llm_server.completed
-        started = metal.start(*(command if number % 2 or not (run / "run.toml").exists() else resume))
-        if number % 4:  # some while it asks, some at any moment from the start on
-            until(lambda seen=seen, started=started: len(llm_server.calls) > seen or started.over)
-        time.sleep(rng.uniform(0.0, 0.25))
-        started.send(signal.SIGKILL)
+        goal = rng.randint(2, 20)
+        llm_server.held_from = llm_server.requests + goal + concurrency  # it cannot end before the kill
+        at_a_request = goal if number % 4 == 1 else 0
+        begun = command if number % 2 or not (run / "run.toml").exists() else resume
+        started = killer.start(metal, *begun, requests=at_a_request)
+        if number % 4 > 1:  # when each reply that was sent is on disk, and so many are awaited
+            until(lambda started=started: len(llm_server.held) == concurrency or started.over)
+        if number % 4 != 1:  # else at once
+            started.send(signal.SIGKILL)
         assert started.wait().code == -signal.SIGKILL
         llm_server.settle()
+        llm_server.held.clear()
         asked = llm_server.calls[seen:]
-        kills_under_way += bool(asked)
         assert not known & {call.digest for call in asked}, "asked again although its answer was on disk"
         now = answered(run)
         assert len(now) == len(set(now))
         assert known <= set(now)
-        lost += (llm_server.completed - completed) - (len(now) - len(known))
-        assert (llm_server.completed - completed) - (len(now) - len(known)) <= concurrency
-    assert kills_under_way >= 12
+        unkept = (llm_server.completed - completed) - (len(now) - len(known))
+        assert unkept <= (0 if number % 4 > 1 else concurrency)
+        lost += unkept
+    llm_server.held_from = math.inf
     done = metal("judge", "--resume", run)
     assert "400 ratings" in done.said
     final = answered(run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from metal.raters.judges.models import Model
 from metal.show.terminal.asking_text import _progress_words
 from tests import DEMO
 from tests.batch_jobs import COMPLETED, EXPIRED, FAILED, TOO_MANY_TOKENS, Behaviour, drawn, in_turn
-from tests.cli.forks import Metal, environment, shared
+from tests.cli.forks import Killer, Metal, environment, shared
 from tests.cli.runs import KEY, records, until
+from tests.llm_server import Fault
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
 
 JUDGE = ("-j", "g", "-p", "simple")
@@ -65,7 +65,7 @@ def test_the_same_bytes_at_half_the_price(metal: Metal, server: OpenAIBatchServe
 
 
 def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    """Slow, failed, expired, half-failed, lost batches, and a kill -9 at any moment: no answer is paid for twice."""
+    """Slow, failed, expired, half-failed, lost batches, and a kill -9 at any request: no answer is paid for twice."""
     metal("judge", DEMO, *JUDGE, "--out", "direct")
     server.reset()
     first = in_turn(Behaviour(expires_after=0.5), Behaviour(refusal=TOO_MANY_TOKENS), Behaviour(failing=0.5))
@@ -73,22 +73,17 @@ def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: 
     server.service.behaviour = lambda job: first(job) if job.number <= 3 else rough(job)
     server.service.rate = 1.0  # time passes as this test moves the service's clock, however slow the machine
     rng = random.Random(8)
+    killer, refused = Killer(), False
+    server.disturbs = lambda request, number: Fault("503") if killer.strikes() and refused else None
     command = ("judge", DEMO, *JUDGE, "--batch", "--out", "r")
-    under_way = 0
     for number in range(20):
         if number == 16:
             server.service.behaviour = lambda job: ROUGH[0]
         resume = (tmp_path / "r" / "run.toml").exists() and number % 3
-        asked = server.asked.total()
-        started = metal.start(*(("judge", "--resume", "r") if resume else command))
-        if number % 4:
-            until(lambda asked=asked, started=started: server.asked.total() > asked or started.over)
         server.service.ahead += rng.uniform(0.0, 30.0)
-        time.sleep(rng.uniform(0.0, 0.3))
-        started.send(signal.SIGKILL)
-        started.wait()
-        under_way += server.asked.total() > asked
-    assert under_way >= 12, "most kills hit a run at work"
+        refused = rng.random() < 0.3  # else the request is carried out, and nobody learns of it
+        killed = killer.start(metal, *(("judge", "--resume", "r") if resume else command), requests=rng.randint(1, 12))
+        assert killed.wait().code == -signal.SIGKILL
     server.service.rate = 2000.0
     metal("judge", "--resume", "r")
     nothing_twice(server)
@@ -96,6 +91,21 @@ def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: 
     assert (tmp_path / "r" / "ratings.parquet").read_bytes() == (tmp_path / "direct" / "ratings.parquet").read_bytes()
     keys = [record["key"] for record in records(tmp_path / "r") if record["kind"] == "verdict"]
     assert len(keys) == len(set(keys)) == 400
+
+
+def test_killed_while_the_first_question_is_asked_directly(metal: Metal, server: OpenAIBatchServer) -> None:
+    """Only what is in flight at a kill can be paid for again: that question, and nothing beside it."""
+    server.held_from = 1
+    started = metal.start("judge", DEMO, *SMALL, "--batch", "--out", "r")
+    until(lambda: server.held or started.over)
+    started.send(signal.SIGKILL)
+    assert started.wait().code == -signal.SIGKILL
+    server.settle()
+    server.release()
+    assert server.requests == 1
+    assert not server.service.jobs
+    assert "80 ratings" in metal("judge", "--resume", "r").said
+    nothing_twice(server)
 
 
 def test_left_with_the_provider_and_fetched(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:

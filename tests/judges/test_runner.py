@@ -19,8 +19,8 @@ from metal.data.plugins import plugins
 from metal.data.records import Criterion, Output, Rating, Source
 from metal.errors import UnknownName
 from metal.raters.judges import call as calls
+from metal.raters.judges import forms, runner
 from metal.raters.judges import journal as journals
-from metal.raters.judges import runner
 from metal.raters.judges.call import MOST_BYTES, TIMEOUT, CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
@@ -210,6 +210,20 @@ def test_every_question_is_asked_once_and_counted(llm_server: LlmServer, tmp_pat
     assert llm_server.requests == 80
     assert again.run.progress[0].done == 80
     assert again.ratings == outcome.ratings
+
+
+def test_a_first_reply_that_has_come_does_not_wait_to_be_written(llm_server: LlmServer, tmp_path: Path) -> None:
+    """A kill would lose it. What reading it takes was compiled before anything was sent."""
+    forms.form_pattern.cache_clear()
+    compiled: list[int] = []
+
+    def answer(prompt: str, body: dict[str, Any]) -> str:
+        compiled.append(forms.form_pattern.cache_info().currsize)
+        return '{"score": 2, "justification": "Because."}'
+
+    llm_server.answer = answer
+    assert session(a_plan(a_model(llm_server)), tmp_path).reasons == {"verdict": 6}
+    assert compiled == [forms.form_pattern.cache_info().currsize] * 6
 
 
 def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:

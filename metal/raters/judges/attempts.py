@@ -29,6 +29,7 @@ REJECTIONS = 3  # of requests, before anything was answered: then the request or
 # What providers call the limit of a reply, thoughts included.
 MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 ABANDONED = "abandoned"  # the kind of a request that was not sent because the judge was stopped
+PLAIN_REPLY = '{"score": 1, "justification": "Because."}'
 
 
 def parameters_of(model: Model, question: Question) -> dict[str, Any]:
@@ -84,7 +85,7 @@ class Attempts:
         self.rejected = dict(setup.rejected)  # parameter -> what the model said
         self.estimator = TokenEstimator()
         self.halted, self.closed, self.tried = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.ever_answered = self.reached = self.interrupted = False
+        self.ever_answered = self.reached = self.interrupted = self.reader_ready = False
         self.rejections = 0
         self.pace = Pace(self.model.concurrency, *allowances(self.model))
         self.backoff = wait_random_exponential(multiplier=self.rules.backoff, max=LONGEST_WAIT)
@@ -155,6 +156,7 @@ class Attempts:
 
     async def reply(self, question: Question, attempt: Attempt) -> Reply:
         """The first reply that an attempt brings. Raises CallFailed when no further attempt is worth it."""
+        self._make_reader_ready(question)
         try:
             return await self._send(question, attempt)  # nearly always enough, without the cost of tenacity
         except CallFailed as failure:
@@ -167,6 +169,15 @@ class Attempts:
 
         reply: Reply = await self.retrying(send)
         return reply
+
+    def _make_reader_ready(self, question: Question) -> None:
+        """Read a reply before anything is sent, so that what reading needs is compiled.
+
+        That takes a while, and a kill while the first replies wait to be read would lose what is paid for.
+        """
+        if not self.reader_ready:
+            self.reader_ready = True
+            question.kind(PLAIN_REPLY, calls.COMPLETE)
 
     async def _send(self, question: Question, attempt: Attempt) -> Reply:
         """Send one request; at once again without a parameter that the model turns out to reject."""
