@@ -14,6 +14,7 @@ import regex
 from metal.data.records import Scale
 from metal.raters.judges import forms, not_verdicts
 from metal.raters.judges.not_verdicts import Surroundings, blanked, without_verdicts_of_none
+from metal.raters.judges.ranges import RANGE, ranges_in_digits
 from metal.raters.judges.reply_words import words_in
 
 LONGEST_END = 50_000  # characters at either end of a reply that are read
@@ -71,7 +72,7 @@ def evidence_in(
 
     least: the rank of the least forms that numbers are looked for in, to save time.
     """
-    text = without_verdicts_of_none(text, percent=scale.high == 100)
+    text = without_verdicts_of_none(ranges_in_digits(text), percent=scale.high == 100)
     text, middles = _with_middles(text, scale)
     around = Surroundings(text)
     left = verdict_alone(text.strip(), scale, letters)
@@ -94,10 +95,10 @@ def evidence_in(
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
     """The text with the middle of each range in place of it (`10-15`: 12.5), and where these are.
 
-    On levels a range names several of them, and one that spans more than a quarter of a scale says too little: these
-    are blanked out.
+    On levels a range names several of them, one that spans more than a quarter of a scale says too little, and some
+    count something: these are blanked out.
     """
-    if not not_verdicts.RANGE.search(text):
+    if not RANGE.search(text):
         return text, set()
     middles: set[int] = set()
     ends = (scale.low, scale.high)
@@ -113,12 +114,13 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
         written_tops = [read_number(top) for top in (match["low_top"], match["top"]) if top]
         if low >= high or any(allowed and top not in allowed for top in written_tops):
             return str(match[0])
-        if high - low > widest or not (scale.allows(low) and scale.allows(high)):
+        allowed_both = scale.allows(low) and scale.allows(high)
+        if match["counted"] is not None or high - low > widest or not allowed_both:
             return " " * len(match[0])
         middles.add(match.start())
         return f"{(low + high) / 2:g}".ljust(len(match[0]))
 
-    return not_verdicts.RANGE.sub(middle_of, text), middles
+    return RANGE.sub(middle_of, text), middles
 
 
 def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:

@@ -26,10 +26,11 @@ _NO_PRONOUN = r"(?<!\b(?:this|that|which|no|choose|pick|select|each|every|any)\s
 _NUMBER_WORD = rf"\b(?=[zotfsen]){_NO_PRONOUN}(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
 ANY_NUMBER = regex.compile(rf"\d|{_NUMBER_WORD}", regex.I)
 # A word that is followed by what it counts is no score: two towns, a four-year-old.
-_SCORE_WORD = (
-    rf"{_NUMBER_WORD}(?!-\p{{L}}|\s+(?!(?:stars?|points?|marks?|out|for|on|in|as|with|because|since|here|overall|due|"
+AFTER_WORD = (
+    r"(?!-\p{L}|\s+(?!(?:stars?|points?|marks?|out|for|on|in|as|with|because|since|here|overall|due|"
     r"given|but|not|and|or|to|if)\b)\p{L})"
 )
+_SCORE_WORD = rf"{_NUMBER_WORD}{AFTER_WORD}"
 _SCORE = rf"(?P<n>{_NUMERAL}|{_SCORE_WORD})"  # the number that a form reads
 NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
 # The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.
@@ -107,7 +108,8 @@ _UP_TO_NUMBER = (
     r"[*_\"']{0,3}"
 )
 # A number word of these languages is a score where the clause ends with it: Puntuación: cuatro.
-_BARE_WORD = rf"(?P<n>{_WORD_ELSEWHERE})(?=[*_\"']{{0,3}}\s?{UNIT}?(?:\s*[.,;。！।(\n]|\s*\Z|{_OUT_OF_ELSEWHERE}))"
+AFTER_WORD_ELSEWHERE = rf"(?=[*_\"']{{0,3}}\s?{UNIT}?(?:\s*[.,;。！।(\n]|\s*\Z|{_OUT_OF_ELSEWHERE}))"
+_BARE_WORD = rf"(?P<n>{_WORD_ELSEWHERE}){AFTER_WORD_ELSEWHERE}"
 _NAME = r"^[ \t*_#\"'|-]{0,8}+\p{L}[\p{L}\p{M} \t]{1,30}+[*_]{0,3}+[:=：|]\s?[ *_\"']{0,4}+"
 _LINE_BEGINS = rf"(?:{_NAME}|^[ \t*_#\"'|]{{0,8}}+)"
 _LINE_ENDS = rf"{OUT_OF_TOP}{UNIT}?[ \t*_.。\"'|]{{0,6}}+$"

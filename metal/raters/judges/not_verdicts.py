@@ -69,16 +69,6 @@ _CONCLUDES = regex.compile(_CONCLUDING, regex.I)
 _CONCLUDES_HERE = regex.compile(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
 OF_ASPECT = regex.compile(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
-# 10-15 | 10 to 15 | 30 or 40 | between 10 and 15 | 10/100-15/100 | zwischen 10 und 15 | 10 bis 15
-_EITHER = r"(?P<either>or|oder|ou|o|или|veya|或|または|또는)"
-RANGE = regex.compile(
-    rf"(?i)(?P<between>(?<=(?:\bbetween|{pattern_of(words_of('between'))})\s*))?+"
-    rf"(?<![\w.,/-])(?P<low>{DIGITS})(?:\s*/\s*(?P<low_top>\d{{1,9}})|\s*%|\s?{UNIT}|\s+points?)?"
-    rf"(?:\s*[-~〜～\N{{EN DASH}}\N{{NON-BREAKING HYPHEN}}]\s*|\s+(?:to|{_EITHER})\s+|"
-    rf"\s*{pattern_of(words_of('range_to'))}\s*|"
-    rf"(?(between)\s*(?P<either>\band\b|{pattern_of(words_of('between_and'))})\s*|(?!)))"
-    rf"(?P<high>{DIGITS})(?:(?=\s*/\s*(?P<top>\d{{1,9}})(?![/\d]|[.,]\d))|(?!(?!{UNIT})\w|[.,/:-]\d|-\w))"
-)
 
 
 class Surroundings:

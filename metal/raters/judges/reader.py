@@ -45,6 +45,7 @@ from metal.raters.judges.candidates import (
     verdict_alone,
 )
 from metal.raters.judges.not_verdicts import Surroundings
+from metal.raters.judges.ranges import RANGE, ranges_in_digits
 from metal.raters.judges.structured import (
     REASON_KEYS,
     field_of,
@@ -203,7 +204,7 @@ def _read(text: str, scale: Scale, letters: Mapping[str, float] | None, criterio
         return ReplyVerdict(None, EMPTY)
     alone = verdict_alone(shorter, scale, letters)
     if alone is not None:
-        middle = not_verdicts.RANGE.search(shorter) is not None
+        middle = RANGE.search(shorter) is not None
         return _decided([Evidence(forms.STRUCTURED, 0, alone, middle=middle)], scale, "")
     keys, objects = _objects_with_score(shorter, scale, letters, criterion)
     if any(not fields for _, fields in objects):
@@ -272,7 +273,7 @@ def _evidence_of_object(
     top = forms.TOP_AFTER.match(prose, place)
     if top and read_number(top["top"]) not in tops(scale):
         return
-    middle = isinstance(value, str) and not_verdicts.RANGE.search(value) is not None
+    middle = isinstance(value, str) and RANGE.search(ranges_in_digits(value)) is not None
     for score in scores:
         yield Evidence(rank, place, score, borrowed, middle=middle)
 

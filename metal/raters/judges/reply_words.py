@@ -12,7 +12,8 @@ import regex
 
 OF_FORMS = "en"  # its other words are in the patterns of forms.py
 _LETTERS = r"[\p{L}\p{M}]"
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")  # whose words stand close to others
+LETTER_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"  # whose words stand close to others
+_UNSPACED = regex.compile(LETTER_UNSPACED)
 
 
 @lru_cache(maxsize=1)
@@ -27,6 +28,12 @@ def words_of(key: str, *tables: str) -> list[str]:
     for name in tables or [name for name in _tables() if name != OF_FORMS]:
         listed += _tables()[name].get(key, [])
     return listed
+
+
+@lru_cache(maxsize=1)
+def numbered_languages() -> tuple[str, ...]:
+    """The languages whose number words are known."""
+    return tuple(name for name, table in _tables().items() if "numbers" in table)
 
 
 def number_words(*languages: str) -> dict[str, float]:

@@ -1,0 +1,133 @@
+"""Ranges instead of scores, in digits (`3-4`, `between 10 and 15`) or in words (`three or four`, `drei bis vier`)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import regex
+
+from metal.raters.judges.forms import AFTER_WORD, AFTER_WORD_ELSEWHERE, DIGITS, UNIT
+from metal.raters.judges.reply_words import (
+    LETTER_UNSPACED,
+    OF_FORMS,
+    number_words,
+    numbered_languages,
+    pattern_of,
+    words_in,
+    words_of,
+)
+
+_DASHES = "~〜～\N{EN DASH}\N{NON-BREAKING HYPHEN}-"
+_TOKEN = re.compile(rf"[^\s.,;:!?()\"*_|/।。，،：؛！？{_DASHES}]+|[{_DASHES}]")
+_UNSPACED = ("zh", "ja", "ko")
+_NUMBERS, _JOINTS = ("numbers",), ("range_to", "either", "between_and")
+_FARTHEST = 5  # words from one end of a range to the other: üç ya da dört
+_AND = "\N{ARABIC LETTER WAW}"  # and, which is written as one with the number after it
+
+
+def _any_of(key: str, languages: tuple[str, ...]) -> str:
+    words = words_of(key, *languages)
+    return pattern_of(words) if words else "(?!)"
+
+
+def _between(languages: tuple[str, ...]) -> str:
+    return rf"(?P<between>(?<={_any_of('between', languages)}\s*))?+"
+
+
+def _joint(high: str, languages: tuple[str, ...]) -> str:
+    """What stands between both ends of a range. high: a pattern of the second one."""
+    both = _any_of("between_and", languages)
+    joined = rf"\s+{_AND}(?=\p{{L}})" if _AND in words_of("between_and", *languages) else "(?!)"
+    return (
+        rf"(?:\s*[{_DASHES}]\s*|"
+        rf"\s*{_any_of('range_to', languages)}\s*|\s*(?P<either>{_any_of('either', languages)})\s*|"
+        rf"\s*(?P<either>{both})\s*(?={high}\s?{UNIT}?\s*{_any_of('between_after', languages)})|"
+        rf"(?(between)(?P<either>\s*{both}\s*|{joined})|(?!)))"
+    )
+
+
+# What follows close to a range and is no continuation of it is what it counts: 3到4个, 3から4つ; but 3から4です.
+_GOES_ON = rf"(?:{UNIT}|{_any_of('between_after', numbered_languages())}|(?!つ)\p{{Hiragana}}|입니다|이다|정도)"
+_COUNTED = rf"(?:(?P<counted>(?!{_GOES_ON})(?={LETTER_UNSPACED}))|)"
+# 10-15 | 10 to 15 | 30 or 40 | between 10 and 15 | 10/100-15/100 | zwischen 10 und 15 | 10 bis 15
+RANGE = regex.compile(
+    rf"(?i){_between(numbered_languages())}"
+    rf"(?<![.,/-])(?<!(?!{LETTER_UNSPACED})\w)(?P<low>{DIGITS})(?:\s*/\s*(?P<low_top>\d{{1,9}})|\s*%|\s?{UNIT}|\s+points?)?"
+    rf"{_joint(DIGITS, numbered_languages())}"
+    rf"(?P<high>{DIGITS})(?:(?=\s*/\s*(?P<top>\d{{1,9}})(?![/\d]|[.,]\d))|"
+    rf"(?!(?!{LETTER_UNSPACED}|{UNIT})\w|[.,/:-]\d|-\w){_COUNTED})"
+)
+
+
+def ranges_in_digits(text: str) -> str:
+    """The text with its ranges in words as ranges in digits, to be treated as these are.
+
+    Blanked out where the words count something or are some of several: one or two errors; two, three or four.
+
+    >>> ranges_in_digits("Score: three or four")
+    'Score: 3-4          '
+    """
+    for language in _languages_of_ranges(text.lower()):
+        text = _range_of_words(language).sub(_in_digits(language), text)
+    return text
+
+
+def _languages_of_ranges(lowered: str) -> list[str]:
+    """The languages of which a text in lower case may hold a range in words. This is found faster than the range."""
+    numbers, joints = _languages_of(_NUMBERS), _languages_of(_JOINTS)
+    languages: set[str] = set()
+    tokens = _TOKEN.findall(lowered)
+    places = [place for place, token in enumerate(tokens) if token in numbers or token.isdigit()]
+    for first, second in pairwise(places):
+        if second - first <= _FARTHEST:
+            ends = [numbers[token] for token in (tokens[first], tokens[second]) if token in numbers]
+            between = [joints[token] for token in tokens[first + 1 : second] if token in joints]
+            if ends and (between or tokens[second].startswith(_AND)):
+                languages |= set.intersection(*ends, *between[:1])
+    if not lowered.isascii():
+        languages.update(name for name in _UNSPACED if words_in(lowered, "numbers", name))
+    return [name for name in numbered_languages() if name in languages]
+
+
+@lru_cache(maxsize=2)
+def _languages_of(keys: tuple[str, ...]) -> dict[str, set[str]]:
+    """The languages that list each word under one of these keys, by its beginning up to a gap; all have dashes."""
+    languages = {dash: set(numbered_languages()) for dash in _DASHES if keys == _JOINTS}
+    for language in numbered_languages():
+        for word in [word for key in keys for word in words_of(key, language)]:
+            for form in word.split("|"):
+                languages.setdefault(form.split()[0].lower(), set()).add(language)
+    return languages | {_AND + word: {"ar"} for word in number_words("ar")}
+
+
+@lru_cache(maxsize=32)
+def _in_digits(language: str) -> Any:
+    numbers = number_words(language)
+
+    def in_digits(match: Any) -> str:
+        if match["before"] or match["counted"] is not None:
+            return " " * len(match[0])
+        low, high = (f"{numbers.get(end.lower(), end)}".removesuffix(".0") for end in (match["low"], match["high"]))
+        if match["either"] and float(low) > float(high):
+            low, high = high, low
+        return f"{low}-{high}".ljust(len(match[0]))
+
+    return in_digits
+
+
+@lru_cache(maxsize=32)
+def _range_of_words(language: str) -> Any:
+    """Two numbers of a language as a range, at least one of them a word; group `counted` where they count something."""
+    numbers = number_words(language)
+    word, after = pattern_of(numbers), AFTER_WORD if language == OF_FORMS else AFTER_WORD_ELSEWHERE
+    joined = rf"|(?<=\s{_AND})(?:{'|'.join(numbers)})(?!\p{{L}})" if language == "ar" else ""
+    between_after = _any_of("between_after", (language,))
+    return regex.compile(
+        rf"(?i)(?P<before>(?:{word}\s*[,、，،]\s*)++)?{_between((language,))}(?<![\d.,/])"
+        rf"(?:(?P<low>{word})\s?{UNIT}?{_joint(f'(?:{word}|{DIGITS})', (language,))}(?P<high>{word}{joined}|{DIGITS})|"
+        rf"(?P<low>{DIGITS})\s?{UNIT}?{_joint(word, (language,))}(?P<high>{word}{joined}))(?![\d.,]*\d)"
+        rf"(?:(?={after}|\s?{UNIT}?\s*{between_after})|(?P<counted>))"
+    )
