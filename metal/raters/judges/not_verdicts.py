@@ -8,7 +8,7 @@ from typing import Any
 import regex
 
 from metal.raters.judges.forms import DIGITS, GET, GIVE, JUDGED, NUMBER, OUT_OF, OUT_OF_TOP, THINGS, UNIT
-from metal.raters.judges.reply_words import pattern_of, words_in, words_of
+from metal.raters.judges.reply_words import pattern_of, words_in
 
 # ---------------------------------------------------------------- what stands around a verdict
 

@@ -1,4 +1,4 @@
-"""Ranges instead of scores, in digits (`3-4`, `between 10 and 15`) or in words (`three or four`, `drei bis vier`)."""
+"""Ranges instead of scores: in digits (`3-4`, `between 10 and 15`) or words (`three or four`)."""
 
 from __future__ import annotations
 
@@ -49,13 +49,17 @@ def _joint(high: str, languages: tuple[str, ...]) -> str:
     )
 
 
-# What follows close to a range and is no continuation of it is what it counts: 3到4个, 3から4つ; but 3から4です.
-_GOES_ON = rf"(?:{UNIT}|{_any_of('between_after', numbered_languages())}|(?!つ)\p{{Hiragana}}|입니다|이다|정도)"
+# What follows close to a range and does not go on with it is what it counts: 3到4个, 3から4つ.
+_GOES_ON = (
+    rf"(?:{UNIT}|{_any_of('between_after', numbered_languages())}|(?!つ)\p{{Hiragana}}|"
+    r"입니다|이다|정도)"
+)
 _COUNTED = rf"(?:(?P<counted>(?!{_GOES_ON})(?={LETTER_UNSPACED}))|)"
 # 10-15 | 10 to 15 | 30 or 40 | between 10 and 15 | 10/100-15/100 | zwischen 10 und 15 | 10 bis 15
 RANGE = regex.compile(
     rf"(?i){_between(numbered_languages())}"
-    rf"(?<![.,/-])(?<!(?!{LETTER_UNSPACED})\w)(?P<low>{DIGITS})(?:\s*/\s*(?P<low_top>\d{{1,9}})|\s*%|\s?{UNIT}|\s+points?)?"
+    rf"(?<![.,/-])(?<!(?!{LETTER_UNSPACED})\w)(?P<low>{DIGITS})"
+    rf"(?:\s*/\s*(?P<low_top>\d{{1,9}})|\s*%|\s?{UNIT}|\s+points?)?"
     rf"{_joint(DIGITS, numbered_languages())}"
     rf"(?P<high>{DIGITS})(?:(?=\s*/\s*(?P<top>\d{{1,9}})(?![/\d]|[.,]\d))|"
     rf"(?!(?!{LETTER_UNSPACED}|{UNIT})\w|[.,/:-]\d|-\w){_COUNTED})"
@@ -65,7 +69,8 @@ RANGE = regex.compile(
 def ranges_in_digits(text: str) -> str:
     """The text with its ranges in words as ranges in digits, to be treated as these are.
 
-    Blanked out where the words count something or are some of several: one or two errors; two, three or four.
+    Blanked out where the words count something or are some of several: one or two errors; two,
+    three or four.
 
     >>> ranges_in_digits("Score: three or four")
     'Score: 3-4          '
@@ -76,7 +81,10 @@ def ranges_in_digits(text: str) -> str:
 
 
 def _languages_of_ranges(lowered: str) -> list[str]:
-    """The languages of which a text in lower case may hold a range in words. This is found faster than the range."""
+    """The languages of which a text in lower case may hold a range in words.
+
+    This is found faster than the range.
+    """
     numbers, joints = _languages_of(_NUMBERS), _languages_of(_JOINTS)
     languages: set[str] = set()
     tokens = _TOKEN.findall(lowered)
@@ -94,7 +102,7 @@ def _languages_of_ranges(lowered: str) -> list[str]:
 
 @lru_cache(maxsize=2)
 def _languages_of(keys: tuple[str, ...]) -> dict[str, set[str]]:
-    """The languages that list each word under one of these keys, by its beginning up to a gap; all have dashes."""
+    """The languages that list each word, up to a gap, under one of these keys; all have dashes."""
     languages = {dash: set(numbered_languages()) for dash in _DASHES if keys == _JOINTS}
     for language in numbered_languages():
         for word in [word for key in keys for word in words_of(key, language)]:
@@ -110,7 +118,8 @@ def _in_digits(language: str) -> Any:
     def in_digits(match: Any) -> str:
         if match["before"] or match["counted"] is not None:
             return " " * len(match[0])
-        low, high = (f"{numbers.get(end.lower(), end)}".removesuffix(".0") for end in (match["low"], match["high"]))
+        low, high = (str(numbers.get(match[end].lower(), match[end])) for end in ("low", "high"))
+        low, high = low.removesuffix(".0"), high.removesuffix(".0")
         if match["either"] and float(low) > float(high):
             low, high = high, low
         return f"{low}-{high}".ljust(len(match[0]))
@@ -120,14 +129,19 @@ def _in_digits(language: str) -> Any:
 
 @lru_cache(maxsize=32)
 def _range_of_words(language: str) -> Any:
-    """Two numbers of a language as a range, at least one of them a word; group `counted` where they count something."""
+    """Two numbers of a language as a range, at least one of them a word.
+
+    Group `counted` matches where they count something, `before` where others precede them.
+    """
     numbers = number_words(language)
-    word, after = pattern_of(numbers), AFTER_WORD if language == OF_FORMS else AFTER_WORD_ELSEWHERE
+    word, number = pattern_of(numbers), rf"(?:{pattern_of(numbers)}|{DIGITS})"
+    after = AFTER_WORD if language == OF_FORMS else AFTER_WORD_ELSEWHERE
     joined = rf"|(?<=\s{_AND})(?:{'|'.join(numbers)})(?!\p{{L}})" if language == "ar" else ""
     between_after = _any_of("between_after", (language,))
     return regex.compile(
         rf"(?i)(?P<before>(?:{word}\s*[,、，،]\s*)++)?{_between((language,))}(?<![\d.,/])"
-        rf"(?:(?P<low>{word})\s?{UNIT}?{_joint(f'(?:{word}|{DIGITS})', (language,))}(?P<high>{word}{joined}|{DIGITS})|"
-        rf"(?P<low>{DIGITS})\s?{UNIT}?{_joint(word, (language,))}(?P<high>{word}{joined}))(?![\d.,]*\d)"
+        rf"(?:(?P<low>{word})\s?{UNIT}?{_joint(number, (language,))}(?P<high>{number}{joined})|"
+        rf"(?P<low>{DIGITS})\s?{UNIT}?{_joint(word, (language,))}(?P<high>{word}{joined}))"
+        r"(?![\d.,]*\d)"
         rf"(?:(?={after}|\s?{UNIT}?\s*{between_after})|(?P<counted>))"
     )
