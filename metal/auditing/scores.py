@@ -84,19 +84,26 @@ def _alpha(scores: Numbers, sources: Codes) -> Alpha:
 class ScoreStanding(Standing):
     """A judge beside the people of a cell, by scores. given: its scores in the place of its own, recalibrated."""
 
-    def __init__(self, cell: AuditCell, judge: str, without: Sequence[int] = (), given: Numbers | None = None) -> None:
-        self.cell, self.judge = cell, judge
+    def __init__(
+        self,
+        cell: AuditCell,
+        judge: str,
+        without: Sequence[int] = (),
+        alone: bool = False,
+        given: Numbers | None = None,
+    ) -> None:
+        self.cell, self.judge, self.alone = cell, judge, alone
         self.panel = _people(cell, without)
         own = cell.scores([judge])[:, 0]
         self.scores = own if given is None else given
         asked, answered = cell.by_judge(judge) != NOT_ASKED, ~np.isnan(own)
-        several, alone = self.panel.several, self.panel.alone
+        several, single = self.panel.several, self.panel.alone
         both = several & answered
         few = both.sum() < MIN_ITEMS or len(np.unique(self.panel.sources[both])) < MIN_SOURCES
-        self.gold = bool(few and (alone & answered).any())
-        rated = several | alone if self.gold else several
+        self.gold = alone or bool(few and (single & answered).any())
+        rated = several | single if self.gold else several
         self.rated, self.asked = int(rated.sum()), int((rated & asked).sum())
-        self.mixed = not self.gold and bool((alone & answered).any())
+        self.mixed = not self.gold and bool((single & answered).any())
         self.at = rated & answered
         self.items, self.n_sources = int(self.at.sum()), len(np.unique(self.panel.sources[self.at]))
 
@@ -287,7 +294,7 @@ def recalibrated(beside: ScoreStanding) -> str:
     if beside.gold:
         return ""
     for how, scores, shift in _corrections(beside):
-        after = ScoreStanding(beside.cell, beside.judge, _left_out(beside), scores)
+        after = ScoreStanding(beside.cell, beside.judge, _left_out(beside), given=scores)
         if all(clause.holds for clause in after.clauses()):
             what = f"{shift:+.3g}" if how == "shift" else "a line corrects its scores"
             return f"{ONCE} ({what}; then {bounds(after.below).text(signed)} beside a person)"
@@ -324,10 +331,10 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
         yield how, scores, shift
 
 
-def standing(cell: AuditCell, judge: str, without: Sequence[int] = ()) -> Standing:
+def standing(cell: AuditCell, judge: str, without: Sequence[int] = (), *, alone: bool = False) -> Standing:
     """A judge beside people of a cell, by scores or by classes, made once for all that looks at it."""
-    key = "standing", judge, tuple(sorted(without))
+    key = "standing", judge, tuple(sorted(without)), alone
     if key not in cell.shared:
-        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(cell, judge, without)
+        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(cell, judge, without, alone)
     beside: Standing = cell.shared[key]
     return beside

@@ -135,19 +135,19 @@ def careless_people(cell: AuditCell) -> Careless:
 class Standing:
     """A judge beside the people of a cell.
 
-    gold: whether there is no person beside it: items have one person, or too few have two. mixed: whether some items
-    have one person and the others decide how good a person is. rated, asked, items, n_sources: with two people, or
-    with one by `gold`: rated by people, put to the judge, answered, and their sources.
+    gold: whether there is no person beside it: items have one person, too few have two, or that is asked for by
+    `alone`. mixed: whether some items have one person and the others decide how good a person is. rated, asked, items,
+    n_sources: with two people, or with one by `gold`: rated by people, put to the judge, answered, and their sources.
     """
 
     measure = "alpha"  # of people's agreement
 
-    def __init__(self, cell: AuditCell, judge: str, without: Sequence[int] = ()) -> None:
-        self.cell, self.judge = cell, judge
+    def __init__(self, cell: AuditCell, judge: str, without: Sequence[int] = (), alone: bool = False) -> None:
+        self.cell, self.judge, self.alone = cell, judge, alone
         self.people = people_of(cell, without)
         given = cell.by_judge(judge)
         self._given, self._asked = np.maximum(given, UNANSWERED), given != NOT_ASKED
-        self.gold = self._too_few_with_two()
+        self.gold = alone or self._too_few_with_two()
         rated = self.people.several | self.people.alone if self.gold else self.people.several
         self.rated, self.asked = int(rated.sum()), int((rated & self._asked).sum())
         self.mixed = not self.gold and bool((self.people.alone & (given >= 0)).any())

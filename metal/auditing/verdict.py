@@ -22,6 +22,7 @@ person beside the judge: it is at best *informative*.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,7 @@ INFORMATIVE = "informative"
 UNINFORMATIVE = "uninformative"
 DISAGREE = "people disagree"
 UNDECIDED = "undecided"
+STANDARDISED = "with each rater's mean and spread taken away"
 UNSURE = "people's agreement is not shown"
 VERDICTS = (LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
@@ -123,15 +125,25 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell.
 
-    ranges: whether figures without each person in turn are wanted too; no verdict depends on them.
+    ranges: whether figures without each person in turn are wanted too; no verdict depends on them. With the setting
+    `standardise` the reason says what the verdict would be if everybody used the scale alike; it stays as it is.
     """
-    beside = standing(cell, judge)
-    stop = _missing(beside) or _people(beside)
+    if not cell.settings.standardise or not cell.ordered:
+        return _verdict(cell, judge, ranges)
+    as_given = replace(cell, settings=replace(cell.settings, standardise=False))
+    decided, alike = _verdict(as_given, judge, ranges), _verdict(cell, judge, False)
+    return replace(decided, reason=f"{decided.reason}; {STANDARDISED}: {alike.verdict} ({alike.reason})")
+
+
+def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
+    """The verdict with scores or classes as the settings have them."""
+    beside, stop = _asked(cell, judge)
     found = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
     if found.people:
-        beside = standing(cell, judge, found.people)
-        stop = _missing(beside) or _people(beside)
+        beside, stop = _asked(cell, judge, found.people)
     decided = _said(beside, *stop) if stop else _decide(beside, ranges)
+    if beside.alone:
+        decided = replace(decided, reason=f"{decided.reason} (items with two people: {UNSURE})")
     if beside.asked and not cell.by_scores and not beside.gold:
         decided = replace(decided, panel=on_panel(cell, found), **confirmations(beside))
     if not found.people:
@@ -139,6 +151,20 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     names = tuple(cell.people[seat] for seat in sorted(found.people))
     reason = f"{decided.reason}; leaving out {left_out_words(cell, found)}"
     return replace(decided, reason=reason, left_out=names)
+
+
+def _asked(cell: AuditCell, judge: str, without: Sequence[int] = ()) -> tuple[Standing, tuple[str, str] | None]:
+    """The judge beside people, and the verdict and reason of rules 1 and 2 where they end it.
+
+    Where items with one person stand beside some with two, and these do not show that people agree, all are looked at
+    as items with one person: such a judge is at best *informative*, with few items with two as with none.
+    """
+    beside = standing(cell, judge, without)
+    stop = _missing(beside) or _people(beside)
+    if stop and stop[0] == UNDECIDED and beside.mixed:
+        beside = standing(cell, judge, without, alone=True)
+        stop = _missing(beside)
+    return beside, stop
 
 
 def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:

@@ -15,7 +15,7 @@ from metal.stats.bootstrap import SourceBootstrap
 from tests.worlds import LIKE_A_PERSON, ScoreWorld, World, answers, cell_of
 
 
-def decide(cell: AuditCell, seed: int = 0) -> Verdict:
+def decide(cell: AuditCell) -> Verdict:
     return verdict(cell, "j")
 
 
@@ -109,7 +109,7 @@ def test_one_person_an_item(share: float, expected: str) -> None:
         assert "one person per item" in said.reason
 
 
-@pytest.mark.parametrize(("share", "items"), [(1.0, 40), (0.6, 1000)])
+@pytest.mark.parametrize(("share", "items"), [(1.0, 40), (0.58, 1000)])
 def test_items_with_one_person_decide_what_the_others_leave_open(share: float, items: int) -> None:
     rng = np.random.default_rng(7)
     gold = rng.integers(0, 2, 1000)
@@ -117,7 +117,7 @@ def test_items_with_one_person_decide_what_the_others_leave_open(share: float, i
     decided = decide(cell_of(np.stack([gold, second], axis=1), answers(rng, gold, 2, 0.9)))
     assert (decided.verdict, decided.items) == ("informative", items)
     assert np.isnan(decided.share_kept.value) == (items == 1000)
-    assert ("(by the 40 items with two: people's agreement is not shown" in decided.reason) == (items == 1000)
+    assert ("(items with two people: people's agreement is not shown)" in decided.reason) == (items == 1000)
 
 
 def test_more_items_with_one_person_do_not_lower_a_verdict() -> None:
@@ -128,7 +128,7 @@ def test_more_items_with_one_person_do_not_lower_a_verdict() -> None:
     alone = decide(cell_of(people[:300], judge[:300]))
     people[300:, 1:] = -1
     beside = decide(cell_of(people, judge))
-    assert alone.verdict == beside.verdict == "as good as a person"
+    assert alone.verdict == beside.verdict == LIKE
     assert alone.share_kept.value == pytest.approx(beside.share_kept.value)
 
 
@@ -145,7 +145,7 @@ def test_who_is_careless_is_left_out_of_items_with_one_person_too() -> None:
 def test_whether_a_judge_is_informative_is_asked_once() -> None:
     """Asked of the items with two people, then of all, guesses were informative in 13% of these draws."""
     world, times = World("50/50", 300, 0.95, people=2, alone=0.8), 100
-    guesses = (world.verdicts(seed, ("random",), resamples=200)["random"].verdict for seed in range(times))
+    guesses = (world.verdicts(seed, ("random",))["random"].verdict for seed in range(times))
     assert sum(given in world.best("random") for given in guesses) <= 0.05 * times + 2 * (0.05 * 0.95 * times) ** 0.5
 
 
@@ -166,8 +166,17 @@ def test_names_and_order_do_not_matter() -> None:
     judge = answers(rng, truth, 3, 0.7)
     first = decide(cell_of(people, judge, levels=3))
     turned = decide(cell_of(people[:, ::-1], judge, levels=3))
-    assert first.share_kept.value == pytest.approx(turned.share_kept.value)
-    assert first.verdict == turned.verdict
+    assert first == turned  # to the last digit
+    split = np.full((150, 8), -2)  # every person under two names
+    half = np.arange(150) % 2
+    for person in range(4):
+        split[np.arange(150), 2 * person + half] = people[:, person]
+    under_more_names = decide(cell_of(split, judge, levels=3))
+    assert under_more_names.row() | {"share_kept_least": 0, "share_kept_most": 0, "panel": ""} == first.row() | {
+        "share_kept_least": 0,
+        "share_kept_most": 0,
+        "panel": "",
+    }
 
 
 @pytest.mark.parametrize("world", [World("3 ordered", 100, 0.8), ScoreWorld("", 60, 0.8)])
@@ -176,7 +185,7 @@ def test_the_choice_of_the_best_is_allowed_for(world: World) -> None:
     judges, before, after = tuple("abcdef"), [], []
     for seed in range(12):
         cell, bootstrap = world.draw(np.random.default_rng([seed, 1]), judges), SourceBootstrap(200, seed)
-        verdicts = [verdict(cell, judge, bootstrap) for judge in judges]
+        verdicts = [verdict(cell, judge) for judge in judges]
         (row,) = picked_rows(cell, verdicts, bootstrap)
         shares = [verdict.share_kept.value for verdict in verdicts]
         assert row["judge"] == judges[int(np.argmax(shares))]
@@ -189,7 +198,7 @@ def test_the_choice_of_the_best_is_allowed_for(world: World) -> None:
 def test_a_clear_best_is_not_flattered() -> None:
     cell = World("3 ordered", 100, 0.95).draw(np.random.default_rng(1), ("a", "80% constant"))
     bootstrap = SourceBootstrap()
-    verdicts = [verdict(cell, judge, bootstrap) for judge in cell.judges]
+    verdicts = [verdict(cell, judge) for judge in cell.judges]
     (row,) = picked_rows(cell, verdicts, bootstrap)
     assert (row["judge"], row["judges"]) == ("a", 2)
     assert row["optimism"] == pytest.approx(0, abs=1e-3)
