@@ -15,15 +15,17 @@ from metal.errors import Undefined
 from metal.stats.agreement import Disagreement, alpha_disagreement
 from metal.stats.agreement import krippendorff_alpha as alpha
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
-from metal.stats.intervals import jackknife_variance, share_interval
+from metal.stats.intervals import beyond_chance_interval, few_sources, jackknife_variance, share_interval
 from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, find_patterns, total
 from metal.stats.significance import t_test
 
+FEW_OF_A_CLASS = 5  # items with a second class, below which nothing is known of chance agreement
+ONE_SOURCE = "one source: no interval"
 Statistic = Callable[[Any], Numbers]  # (...) from weights (..., patterns), or from sums over them (..., F)
 
 
 class Sums:
-    """What several figures are computed from, made once: as observed, in each resample, and without one source."""
+    """What several figures are computed from, made once: of all sources, of resamples, without one, of one."""
 
     def __init__(self, *made: Callable[[], Numbers]) -> None:
         self._made = made
@@ -43,9 +45,19 @@ class Sums:
         """(kinds, ...) without one source of each kind (see `Resampled.without_one`)."""
         return self._made[2]()
 
+    @cached_property
+    def alone(self) -> Numbers:
+        """(kinds, ...) of one source of each kind alone."""
+        return self._made[3]()
+
     def then(self, work: Callable[[Numbers], Numbers]) -> Sums:
         """The result of `work` on these sums; it must keep the leading axis."""
-        return Sums(lambda: work(self.observed), lambda: work(self.resamples), lambda: work(self.without_one))
+        return Sums(
+            lambda: work(self.observed),
+            lambda: work(self.resamples),
+            lambda: work(self.without_one),
+            lambda: work(self.alone),
+        )
 
     def given(self, resamples: Numbers, without_one: Callable[[], Numbers]) -> Sums:
         """The same sums, with resamples and what is left without one source made elsewhere."""
@@ -94,9 +106,19 @@ class Resampled:
         """How often each pattern occurs when one source of each kind is left out, (kinds, patterns)."""
         return WithoutOne(self.observed, self.by_source)
 
+    @cached_property
+    def alone(self) -> OneAlone:
+        """How often each pattern occurs in one source of each kind, (kinds, patterns)."""
+        return OneAlone(self.observed, self.by_source)
+
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""
-        return Sums(lambda: of(self.observed), lambda: of(self.resamples), lambda: of(self.without_one))
+        return Sums(
+            lambda: of(self.observed),
+            lambda: of(self.resamples),
+            lambda: of(self.without_one),
+            lambda: of(self.alone),
+        )
 
     def estimate(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
         """The statistic with its 95% interval; undefined: the reason to give when it is NaN.
@@ -110,16 +132,35 @@ class Resampled:
         method = f"percentile bootstrap over {self.n_sources} sources"
         interval = percentile_interval(statistic(weights.resamples))
         if interval is None:
-            return Estimate(value, n=self.n, method=method, caveats=("undefined in most resamples: no interval",))
+            return Estimate(value, n=self.n, method=method, reason="undefined in most resamples: no interval")
         return Estimate(value, *interval, n=self.n, method=method)
 
-    def share(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
-        """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and metal.stats.intervals)."""
+    def share(
+        self, statistic: Statistic, undefined: str, of: Sums | None = None, items: float = 0, alike: float = math.inf
+    ) -> Estimate:
+        """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and metal.stats.intervals).
+
+        items: the most independent items that it can be worth; by default all of them. alike: the
+        same where all sources agree.
+        """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
         if math.isnan(value) or self.n_sources < 2:
             return self._short(value, undefined)
-        return self._wilson(value, *self._share_interval(value, statistic(weights.without_one)))
+        variance = self._variance(statistic(weights.without_one))
+        ends = share_interval(value, variance, items or self.n, self.n_sources, alike=alike)
+        return self._with_ends(value, ends, f"Wilson's interval, variance over {self.n_sources} sources")
+
+    def jackknifed(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
+        """The statistic, no share, with its 95% interval by Student's t on its jackknife variance."""
+        weights = of or self
+        value = float(statistic(weights.observed)) if self.n else math.nan
+        if math.isnan(value) or self.n_sources < 2:
+            return self._short(value, undefined)
+        half = few_sources(0.975, self.n_sources) * math.sqrt(self._variance(statistic(weights.without_one)))
+        if math.isnan(half):
+            return Estimate(value, n=self.n, reason="undefined without most sources: no interval")
+        return self._with_ends(value, (value - half, value + half), f"jackknife over {self.n_sources} sources")
 
     def beyond_chance(
         self,
@@ -129,10 +170,11 @@ class Resampled:
         few: str = "",
         items: float = 0,
     ) -> Estimate:
-        """Agreement beyond chance with its 95% interval: that of the observed disagreement, a share, at fixed chance.
+        """Agreement beyond chance with its 95% interval: see metal.stats.intervals.beyond_chance_interval.
 
-        few: why there can be no interval. items: the most that it can be worth; by default all of them. Losses by
-        distance vary less than a share of items does, and are worth more.
+        few: why there can be no interval. items: the most that the observed disagreement can be
+        worth where it says nothing of its own variance; by default all of them. Losses by distance
+        vary less than a share of items does, and are worth more.
         """
         weights = of or self
         seen = disagreement(weights.observed) if self.n else None
@@ -140,17 +182,17 @@ class Resampled:
         if seen is None or math.isnan(value) or self.n_sources < 2:
             return self._short(value, undefined)
         if few:
-            return Estimate(value, n=self.n, caveats=(few,))
-        ends = self._share_interval(float(seen.observed), disagreement(weights.without_one).observed, items)
-        high, low = (1 - end / float(seen.expected) for end in ends)
-        return self._wilson(value, low, high)
+            return Estimate(value, n=self.n, reason=few)
+        without, alone = disagreement(weights.without_one), disagreement(weights.alone)
+        ends = beyond_chance_interval(seen, without, alone, self.without_one.times, items or self.n)
+        if ends is None:
+            return Estimate(value, n=self.n, reason=ONE_SOURCE)
+        sources = int(self.without_one.times[~np.isnan(alone.observed)].sum())
+        return self._with_ends(value, ends, f"jackknife of the log of observed / expected over {sources} sources")
 
     def p_value(self, of: Sums) -> float:
         """Two-sided p-value that a figure is 0, by t on its variance over sources."""
         return t_test(float(of.observed), self._variance(of.without_one), self.n_sources) if self.n else math.nan
-
-    def _share_interval(self, share: float, without_one: Numbers, items: float = 0) -> tuple[float, float]:
-        return share_interval(share, self._variance(without_one), items or self.n, self.n_sources)
 
     def _variance(self, without_one: Numbers) -> float:
         defined = ~np.isnan(without_one)
@@ -160,15 +202,14 @@ class Resampled:
         """An estimate without an interval."""
         if not self.n or math.isnan(value):
             return Estimate.undefined(undefined if self.n else "no items", self.n)
-        return Estimate(value, n=self.n, caveats=("one source: no interval",))
+        return Estimate(value, n=self.n, reason=ONE_SOURCE)
 
-    def _wilson(self, value: float, low: float, high: float) -> Estimate:
-        method = f"Wilson's interval, variance over {self.n_sources} sources"
-        return Estimate(value, min(low, value), max(high, value), n=self.n, method=method)
+    def _with_ends(self, value: float, ends: tuple[float, float], method: str) -> Estimate:
+        return Estimate(value, min(ends[0], value), max(ends[1], value), n=self.n, method=method)
 
 
-class WithoutOne:
-    """How often each pattern occurs when one source of each kind is left out: `@` gives the sums that remain.
+class OneAlone:
+    """How often each pattern occurs in one source of each kind: `@` gives the sums of that source.
 
     times: (kinds,) how many sources of a kind there are; of many sources, random blocks take their place.
     """
@@ -180,8 +221,18 @@ class WithoutOne:
 
     def __matmul__(self, features: Any) -> Numbers:
         flat = np.asarray(features).reshape(len(features), -1)
-        left = total(self._observed, flat) - _kinds(self._observed, self._by_source, flat)[0]
-        return left.reshape(len(left), *np.shape(features)[1:])
+        sums = self._of(flat)
+        return sums.reshape(len(sums), *np.shape(features)[1:])
+
+    def _of(self, features: Codes) -> Numbers:
+        return np.asarray(_kinds(self._observed, self._by_source, features)[0])
+
+
+class WithoutOne(OneAlone):
+    """How often each pattern occurs without one source of each kind: `@` gives what remains."""
+
+    def _of(self, features: Codes) -> Numbers:
+        return total(self._observed, features) - super()._of(features)
 
 
 def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> tuple[Codes, Codes]:
@@ -192,14 +243,24 @@ def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> t
     return added, np.ones(len(added), dtype=np.int64)
 
 
-FEW_OF_A_CLASS = 5
-FEW = f"a class with fewer than {FEW_OF_A_CLASS} items: no interval"
+def few_of_a_second_class(items: int, of_one_class: int) -> str:
+    """Why chance agreement cannot be known; empty where it can.
+
+    of_one_class: the items with the commonest class alone.
+
+    >>> few_of_a_second_class(100, 98)
+    '2 items hold a second class, 5 needed: no interval'
+    """
+    if items - of_one_class >= FEW_OF_A_CLASS:
+        return ""
+    hold = "1 item holds" if items - of_one_class == 1 else f"{items - of_one_class} items hold"
+    return f"{hold} a second class, {FEW_OF_A_CLASS} needed: no interval"
 
 
-def rare_class(*given: Codes) -> str:
-    """Why chance agreement cannot be known; given: how often each class was given, by each side (levels,)."""
-    used = np.sum(given, axis=0) > 0
-    return FEW if any((side[used] < FEW_OF_A_CLASS).any() for side in given) else ""
+def few_on_panels(times: Codes, counts: Codes) -> str:
+    """`few_of_a_second_class` of a panel: times (patterns,), counts (patterns, levels) of ratings."""
+    commonest = counts[:, int((times @ counts).argmax())]
+    return few_of_a_second_class(int(times.sum()), int(times[commonest == counts.sum(axis=1)].sum()))
 
 
 def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
@@ -216,7 +277,7 @@ def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
     estimate = drawn.beyond_chance(
         lambda weights: alpha_disagreement(weights, drawn.observed, counts, values, scale.measure),
         "",
-        few=rare_class(paired @ counts),
+        few=few_on_panels(paired, counts),
         items=items if scale.measure == "nominal" else math.inf,
     )
     return replace(estimate, value=value, n=items)
@@ -253,7 +314,7 @@ def undefined_note(figures: Mapping[str, Estimate]) -> str:
     """`kappa: one class; ...` for the figures that have no value or no interval."""
     notes = []
     for name, estimate in figures.items():
-        if estimate.value is None:
+        if estimate.reason:
             notes.append(f"{name}: {estimate.reason}")
         notes.extend(f"{name}: {caveat}" for caveat in estimate.caveats)
     return "; ".join(notes)

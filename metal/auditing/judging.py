@@ -20,9 +20,9 @@ from metal.auditing.figures import (
     column_names,
     columns,
     dropped_note,
+    few_of_a_second_class,
     krippendorff_alpha,
     range_columns,
-    rare_class,
     undefined_note,
 )
 from metal.auditing.settings import MIN_RATED
@@ -43,7 +43,8 @@ from metal.stats.agreement import (
 )
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.patterns import Numbers, margin_features, margins, margins_of, one_hot, ratio, total
+from metal.stats.intervals import balanced_items
+from metal.stats.patterns import Numbers, margin_features, margins_of, one_hot, ratio, total
 from metal.stats.significance import clustered_mean
 from metal.stats.skill import moments
 
@@ -98,8 +99,28 @@ class JudgedItems:
 
     @property
     def few(self) -> str:
-        """Why chance agreement cannot be known: a class that was hardly given. Empty where it can."""
-        return rare_class(*self.margins.observed[1:])
+        """Why chance agreement cannot be known; empty where it can."""
+        hits, truths, answers = self.margins.observed
+        return few_of_a_second_class(int(truths.sum()), int(hits[(truths + answers).argmax()]))
+
+
+def classes_worth(drawn: Resampled, margins: Sums) -> tuple[float, float]:
+    """The independent items that macro F1 can be worth: at most, and where all sources agree.
+
+    Of a class there are (truths + answers) / 2 items, and sources likewise
+    (metal.stats.intervals.balanced_items).
+    """
+    times = drawn.alone.times
+    sources = np.tensordot(times, margins.alone[:, 1:] > 0, axes=1)
+    return balanced_items(margins.observed[1:].sum(axis=0) / 2), balanced_items(sources.sum(axis=0) / 2)
+
+
+def macro(judged: JudgedItems) -> Estimate:
+    """Macro F1, with Wilson's interval at the items that a mean over classes is worth."""
+    if not judged.margins.observed.any():
+        return judged.share(macro_f1)
+    items, alike = classes_worth(judged.drawn, judged.margins)
+    return judged.drawn.share(macro_f1, "no answer", judged.margins, items, alike)
 
 
 def gwet_disagreement(margins: Numbers) -> Disagreement:
@@ -140,39 +161,41 @@ def leniency(judged: JudgedItems) -> Estimate:
 def difference_to_people(judged: JudgedItems) -> Estimate:
     """The judge's weighted F1 minus the leave-one-out human ceiling, paired on the same items.
 
-    Where sources are drawn, the same sources are drawn for the people, whose ceiling is then the same for all judges of
-    these items. Otherwise the people's ratings are drawn together with the judge's.
+    The same sources are drawn for judge and people, whose ceiling is the same for all judges of
+    these items.
     """
-    cell, items, reason = judged.cell, judged.items, "no human ceiling"
-    if judged.drawn.by_source:
-        people, ceilings = _ceiling(judged)
-        if people.by_source:
-            f1 = judged.margins.then(weighted_f1)
-            differences = Sums(lambda: f1.observed - ceilings.observed, lambda: f1.resamples - ceilings.resamples)
-            return judged.drawn.estimate(np.asarray, reason, differences)
-    codes = np.column_stack([judged.codes, cell.by_people[items]])
-    drawn = Resampled(codes, cell.matrix.sources[items], judged.bootstrap, cell.rated)
-    truth, answers, rows = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
-    raters = agreement.raters_with(drawn.observed, rows, MIN_RATED)
-
-    def difference(weights: Any) -> Numbers:
-        judge_f1 = weighted_f1(margins(weights, truth, answers, cell.levels))
-        return judge_f1 - agreement.leave_one_out(weights, rows, cell.levels, raters)
-
-    return drawn.estimate(difference, reason)
+    difference = _difference(judged, weighted_f1)
+    return judged.drawn.estimate(np.asarray, "no human ceiling", difference)
 
 
-def _ceiling(judged: JudgedItems) -> tuple[Resampled, Sums]:
-    """The people's ratings of these items, and F1 of each person against the others; made once for all judges."""
+def macro_difference_to_people(judged: JudgedItems) -> Estimate:
+    """The same of macro F1, with Student's t on the jackknife variance over sources."""
+    difference = _difference(judged, macro_f1)
+    return judged.drawn.jackknifed(np.asarray, "no human ceiling", difference)
+
+
+def _difference(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
+    """F1 of the judge minus that of each person against the majority of the others."""
+    of_judge, of_people = judged.margins.then(f1), _ceiling(judged, f1)
+    return Sums(
+        lambda: of_judge.observed - of_people.observed,
+        lambda: of_judge.resamples - of_people.resamples,
+        lambda: of_judge.without_one - of_people.without_one,
+    )
+
+
+def _ceiling(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
+    """F1 of each person against the others, averaged; made once for all judges of these items."""
     cell, items = judged.cell, judged.items
-    key = (items.tobytes(), judged.bootstrap)
+    key = (items.tobytes(), judged.bootstrap, f1)
     if key not in cell.shared:
         drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], judged.bootstrap, cell.rated)
         raters = agreement.raters_with(drawn.observed, drawn.rows, MIN_RATED)
-        f1 = drawn.sums(lambda weights: agreement.leave_one_out(weights, drawn.rows, cell.levels, raters))
-        cell.shared[key] = drawn, f1
-    people: tuple[Resampled, Sums] = cell.shared[key]
-    return people
+        cell.shared[key] = drawn.sums(
+            lambda weights: agreement.leave_one_out(weights, drawn.rows, cell.levels, raters, f1)
+        )
+    ceiling: Sums = cell.shared[key]
+    return ceiling
 
 
 # The figures of the table of judges by name, in the order of the columns NAME, NAME_low, NAME_high.
@@ -182,12 +205,13 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "kappa": lambda judged: judged.beyond_chance(cohen_disagreement, judged.few),
     "kappa_quadratic": quadratic_kappa,
     "percent_agreement": lambda judged: judged.share(percent_agreement),
-    "macro_f1": lambda judged: judged.share(macro_f1),
+    "macro_f1": macro,
     "gwet_ac1": lambda judged: judged.beyond_chance(gwet_disagreement),
     "alpha": lambda judged: krippendorff_alpha(judged.drawn, judged.cell.criterion),
     "majority_f1": lambda judged: judged.share(weighted_f1, judged.majority),
     "lead_over_majority": lambda judged: judged.estimate(np.asarray, judged.lead),
     "difference_to_people": difference_to_people,
+    "macro_f1_difference": macro_difference_to_people,
     "leniency": leniency,
 }
 OF_TEST = ("winning_rate", "advantage", "epsilon")

@@ -12,9 +12,9 @@ from metal.auditing.figures import (
     Resampled,
     columns,
     dropped_note,
+    few_on_panels,
     krippendorff_alpha,
     range_columns,
-    rare_class,
     undefined_note,
 )
 from metal.auditing.score_table import agreement_of_scores
@@ -112,7 +112,7 @@ def _fleiss(drawn: Resampled, cell: AuditCell) -> Estimate:
     return drawn.beyond_chance(
         lambda weights: agreement.fleiss_disagreement(weights, counts),
         ONE_CLASS,
-        few=rare_class(drawn.observed @ counts),
+        few=few_on_panels(drawn.observed, counts),
     )
 
 

@@ -77,6 +77,7 @@ DESCRIBED: Tables = {
         Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
         Figure("lead_over_majority", "lead over most frequent class", format=signed),
         Figure("difference_to_people", "difference to people", format=signed),
+        Figure("macro_f1_difference", "difference to people, macro F1", format=signed),
         Figure("leniency", "more lenient than people by", format=signed, direction=""),
         Column(
             "alt_test_winning_rate",

@@ -26,7 +26,7 @@ weigh as much as somebody who shares three hundred: see `raters_with`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -271,15 +271,18 @@ def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[in
     return _mean_f1(weights, [(rows[:, first], rows[:, second]) for first, second in pairs], levels)
 
 
-def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[int]) -> Numbers:
+def leave_one_out(
+    weights: Counts, rows: Codes, levels: int, raters: Sequence[int], f1: Callable[[Numbers], Numbers] = weighted_f1
+) -> Numbers:
     """Each person against the majority of the *others*: the fair ceiling for a judge.
 
-    At least two others must have rated. Items without a majority of the others are left out, because the mean of two
-    different answers is nobody's answer. The majority is used whatever the audit's aggregate: a model fitted without
-    one person would be a different model for each person, and with two others it would have nothing to weigh.
+    f1: `weighted_f1` or `macro_f1`. At least two others must have rated. Items without a majority
+    of the others are left out, because the mean of two different answers is nobody's answer. The
+    majority is used whatever the audit's aggregate: a model fitted without one person would be a
+    different model for each person, and with two others it would have nothing to weigh.
     """
     pairs = [(majority_of_others(rows, rater, levels), rows[:, rater]) for rater in raters]
-    return _mean_f1(weights, pairs, levels)
+    return _mean_f1(weights, pairs, levels, f1)
 
 
 def majority_of_others(rows: Codes, rater: int, levels: int) -> Codes:
@@ -297,9 +300,14 @@ def against_all(weights: Counts, rows: Codes, truth: Codes, levels: int, raters:
     return _mean_f1(weights, [(truth, rows[:, rater]) for rater in raters], levels)
 
 
-def _mean_f1(weights: Counts, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
-    """Weighted F1 of each pair of truth and answer, averaged over the pairs for which it is defined."""
+def _mean_f1(
+    weights: Counts,
+    pairs: Sequence[tuple[Codes, Codes]],
+    levels: int,
+    f1: Callable[[Numbers], Numbers] = weighted_f1,
+) -> Numbers:
+    """F1 of each pair of truth and answer, averaged over the pairs for which it is defined."""
     if not pairs:
         return np.full(np.shape(weights)[:-1], np.nan)
-    f1 = weighted_f1(margins_of_pairs(weights, pairs, levels))
-    return mean_of_defined(list(np.moveaxis(f1, -1, 0)))
+    each = f1(margins_of_pairs(weights, pairs, levels))
+    return mean_of_defined(list(np.moveaxis(each, -1, 0)))

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.figures import Resampled, rare_class
+from metal.auditing.figures import Resampled, few_of_a_second_class
+from metal.auditing.judging import classes_worth
 from metal.data.records import Estimate
-from metal.stats.agreement import cohen_disagreement, cohen_kappa, percent_agreement, weighted_f1
+from metal.stats.agreement import cohen_disagreement, cohen_kappa, macro_f1, percent_agreement, weighted_f1
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import margins
 
@@ -25,7 +26,7 @@ RIGHT = (0.5, 0.7, 0.9, 0.97, 0.99)
 OUTPUTS = (1, 8)
 MIXES = {"50/50": (0.5, 0.5), "80/15/5": (0.8, 0.15, 0.05)}
 TOGETHER = 8.0  # alpha + beta of a source's share of right answers
-FIGURES = ("share", "F1", "kappa")
+FIGURES = ("share", "F1", "macro F1", "kappa")
 
 
 def world(rng: Any, mix: tuple[float, ...], sources: int, outputs: int, right: float) -> Any:
@@ -43,8 +44,11 @@ def estimates(codes: Any, outputs: int, levels: int) -> Iterator[Estimate]:
     sums = drawn.sums(lambda weights: margins(weights, *drawn.rows.T, levels))
     yield drawn.share(percent_agreement, "none", sums)
     yield drawn.share(weighted_f1, "none", sums)
-    rare = rare_class(*sums.observed[1:])
-    yield drawn.beyond_chance(cohen_disagreement, "none", sums, rare)
+    items, alike = classes_worth(drawn, sums)
+    yield drawn.share(macro_f1, "none", sums, items, alike)
+    hits, truths, answers = sums.observed
+    few = few_of_a_second_class(drawn.n, int(hits[(truths + answers).argmax()]))
+    yield drawn.beyond_chance(cohen_disagreement, "none", sums, few)
 
 
 def covered(cell: tuple[str, int, int, float, int]) -> list[float]:
@@ -54,7 +58,7 @@ def covered(cell: tuple[str, int, int, float, int]) -> list[float]:
     levels = len(MIXES[mix])
     large = world(rng, MIXES[mix], 400_000 // outputs, outputs, right)
     exact = margins(np.ones(len(large)), *large.T, levels)
-    statistics: list[Callable[[Any], Any]] = [percent_agreement, weighted_f1, cohen_kappa]
+    statistics: list[Callable[[Any], Any]] = [percent_agreement, weighted_f1, macro_f1, cohen_kappa]
     truth = [float(statistic(exact)) for statistic in statistics]
     held: list[list[bool]] = [[] for _ in FIGURES]
     for _ in range(times):

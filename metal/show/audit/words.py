@@ -180,9 +180,10 @@ def definitions(run: AuditRun) -> dict[str, str]:
     added = added_statistics().items()
     of_plugins = {each.title: each.definition for name, each in added if name in run.tables["judges"]}
     further = {
-        "Intervals": "95%, over whole sources, because outputs of one source are not independent. Shares, F1 and what "
-        "lies beyond chance: Wilson's, at the number of items that the sources are worth. Differences: percentile "
-        f"bootstrap with {settings.get('resamples', 2000):,} resamples; of more than 2,048 sources, random blocks.",
+        "Intervals": "95%, over whole sources, because outputs of one source are not independent. Shares and F1: "
+        "Wilson's, at the number of items that the sources are worth. Agreement beyond chance: jackknife of the "
+        "observed over the expected disagreement. Differences: percentile bootstrap "
+        f"with {settings.get('resamples', 2000):,} resamples; of more than 2,048 sources, random blocks.",
         "Without one person": "The least and the most of a figure when each person is left out in turn, on the "
         "outputs that count then, so that the figure itself may lie outside: people are a sample, too, and every "
         "figure that rests on them is for these people.",
