@@ -40,6 +40,12 @@ class HardWorld:
     ordered: bool = False
     workers: int = 0
 
+    def __str__(self) -> str:
+        shares = "/".join(f"{100 * share:.0f}" for share in self.shares)
+        crowd = f", {self.workers} workers" if self.workers else f", {len(self.rights)} people"
+        right = f" right in {float(np.mean(self.rights)):.2f}, phi {self.together:g}"
+        return f"{shares}{' ordered' if self.ordered else ''}{crowd}{right}, {self.items} items"
+
     def draw(self, seed: int, kinds: tuple[str, ...]) -> AuditCell:
         """A cell with a judge of each kind."""
         rng = np.random.default_rng([seed, self.items, *map(ord, repr((self.shares, self.rights, self.together)))])
@@ -103,6 +109,9 @@ class HardScores:
     people: int = 3
     heavy: bool = False
     alone: float = 0.0  # share of items with one person
+
+    def __str__(self) -> str:
+        return f"scores, noise {self.noise:g}{', heavy tails' if self.heavy else ''}, {self.items} items"
 
     def draw(self, seed: int, kinds: tuple[str, ...]) -> AuditCell:
         """A cell with a judge of each kind."""

@@ -13,6 +13,7 @@ from metal.data.text import coverage, plural, signed
 from metal.stats.measured import Measured
 
 MIN_COVERAGE = 0.95
+MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
 HALF = 0.5  # of what people find of a label, that the judge must find
 AGREED = 5  # items on which two or more others all say the bad end: from here on the judge is asked about them
 FOUND = 0.7  # of what people find there
@@ -43,7 +44,13 @@ class Clause:
     @property
     def needed(self) -> float:
         """About how many items would show in half of all cases that it holds; inf where it does not, NaN unknown."""
-        return math.nan if self.figure is None else self.figure.needed(self.bound, round(self.n))
+        return math.nan if self.figure is None else needed(self.figure, self.bound, round(self.n))
+
+
+def needed(figure: Measured, bound: float, n: int) -> float:
+    """About how many items would show in half of all cases that a figure is above a bound; inf beyond MOST_NEEDED."""
+    items = figure.needed(bound, n)
+    return items if items < MOST_NEEDED * n else math.inf
 
 
 def limit(figure: Measured, bound: float, n: float, words: str) -> Clause:
@@ -116,7 +123,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     half = side.sums.of(np.array([bad])).measured(1, HALF)
     how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
     words = f"finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's: {how}"
-    more = half.needed(0.0, beside.items)
+    more = needed(half, 0.0, beside.items)
     if beside.items < more < math.inf:
         words += f" (about {more:,.0f} items would tell half the time)"
     yield limit(half, 0.0, min(items, beside.items), words)

@@ -27,7 +27,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.clauses import MIN_COVERAGE, Clause, answered, clauses_on_classes
+from metal.auditing.clauses import MIN_COVERAGE, MOST_NEEDED, Clause, answered, clauses_on_classes
+from metal.auditing.clauses import needed as needed_items
 from metal.auditing.figures import range_columns
 from metal.auditing.panel import confirmations, left_out_words, on_panel
 from metal.auditing.scores import ScoreStanding, recalibrated, standing
@@ -365,12 +366,12 @@ def _by_order_alone(beside: Standing) -> bool:
 
 def _needed(beside: Standing) -> float:
     """About how many items would show in half of all cases that the judge is informative; NaN where more would not."""
-    needed = [beside.above.needed(0.0, beside.items)]
+    needed = [needed_items(beside.above, 0.0, beside.items)]
     order = beside.whole_order
     if order is not None and order.z > 0:
         needed.append(beside.items * (beside.whole_quantile(OF_TWO) / order.z) ** 2)
     least = min(needed)
-    return least if math.isfinite(least) else math.nan
+    return least if least < MOST_NEEDED * beside.items else math.nan
 
 
 def _not_shown(beside: Standing, needed: float) -> str:
