@@ -13,7 +13,7 @@ import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.clauses import HALF, Clause, limit, on_people
-from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, bounds
+from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, bounds, sources_in
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import figure, signed
 from metal.stats.alpha import UNDEFINED, Alpha
@@ -99,13 +99,13 @@ class ScoreStanding(Standing):
         asked, answered = cell.by_judge(judge) != NOT_ASKED, ~np.isnan(own)
         several, single = self.panel.several, self.panel.alone
         both = several & answered
-        few = both.sum() < MIN_ITEMS or len(np.unique(self.panel.sources[both])) < MIN_SOURCES
+        few = both.sum() < MIN_ITEMS or sources_in(self.panel.sources[both]) < MIN_SOURCES
         self.gold = alone or bool(few and (single & answered).any())
         rated = several | single if self.gold else several
         self.rated, self.asked = int(rated.sum()), int((rated & asked).sum())
         self.mixed = not self.gold and bool((single & answered).any())
         self.at = rated & answered
-        self.items, self.n_sources = int(self.at.sum()), len(np.unique(self.panel.sources[self.at]))
+        self.items, self.n_sources = int(self.at.sum()), sources_in(self.panel.sources[self.at])
 
     @property
     def people(self) -> ScorePeople:  # type: ignore[override]

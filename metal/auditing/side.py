@@ -40,9 +40,20 @@ class Side:
         first, joint = distinct(items.votes.kind * (len(values) + 1) + items.given + 1)
         self.kind, self.answer = items.votes.kind[first], items.given[first]
         self.times = np.bincount(joint)
-        self.by = SourceSums(joint, items.sources)
+        self._joint, self._sources = joint, items.sources
         self.seats = Seats(items.votes.counts, alone=alone)
         self.values, self.ordered, self.items = values, ordered, len(joint)
+
+    @cached_property
+    def by(self) -> SourceSums:
+        """The sums of kinds by source."""
+        return SourceSums(self._joint, self._sources)
+
+    def totals(self) -> tuple[Numbers, Numbers, Numbers]:
+        """(levels,) the weight of each label, and the part of it that the judge and people hit."""
+        of_judge = self.weight * self.said
+        weight, judge, people = (self.times @ each for each in (self.weight, of_judge, self.hits))
+        return weight, judge, people
 
     @property
     def levels(self) -> int:

@@ -93,17 +93,12 @@ class People:
         """Alpha without each person in turn; nothing with fewer than three people, or very many."""
         if not 3 <= len(self.who) <= MOST_LEFT_OUT:
             return []
-        values = []
-        for column in range(len(self.who)):
-            fewer = np.delete(self.codes, column, axis=1)
-            alpha = _alpha(self.cell, Votes.of(fewer, self.cell.levels), (fewer >= 0).sum(axis=1) >= 2)
-            values.append(alpha.value)
-        return values
+        return [_alpha(self.cell, *self.without(column)).value for column in range(len(self.who))]
 
     def without(self, column: int) -> tuple[Votes, Codes]:
         """The votes without one of them, and which items have two ratings then."""
-        fewer = np.delete(self.codes, column, axis=1)
-        return Votes.of(fewer, self.cell.levels), (fewer >= 0).sum(axis=1) >= 2
+        votes = self.votes.without(self.codes[:, column])
+        return votes, votes.counts.sum(axis=1)[votes.kind] >= 2
 
 
 def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Alpha:
@@ -152,7 +147,7 @@ class Standing:
         self.rated, self.asked = int(rated.sum()), int((rated & self._asked).sum())
         self.mixed = not self.gold and bool((self.people.alone & (given >= 0)).any())
         answered = rated & (given >= 0)
-        self.items, self.n_sources = int(answered.sum()), len(np.unique(self.people.sources[answered]))
+        self.items, self.n_sources = int(answered.sum()), sources_in(self.people.sources[answered])
         self.at = answered
 
     def _too_few_with_two(self) -> bool:
@@ -161,7 +156,7 @@ class Standing:
         several = self.people.several & answered
         if not (self.people.alone & answered).any():
             return False
-        if several.sum() < MIN_ITEMS or len(np.unique(self.people.sources[several])) < MIN_SOURCES:
+        if several.sum() < MIN_ITEMS or sources_in(self.people.sources[several]) < MIN_SOURCES:
             return True
         side = self._side(several)
         return len(classes_of(side, self.cell.bad_end)) < 2 or _thin(side)
@@ -321,10 +316,14 @@ class Standing:
         return self.recalls.share() if lead and lead.low() > 0 and tested else None
 
     def share_without_each(self) -> list[float]:
-        """The share kept without each person in turn; nothing with fewer than three people, or very many."""
+        """The share kept without each person in turn; nothing with fewer than three people, or very many.
+
+        Nor where a person's lead would then be within the uncertainty that it has with everybody.
+        """
         people = self.people
         if self.gold or not 3 <= len(people.who) <= MOST_LEFT_OUT:
             return []
+        unsure = self.recalls.lead.value - self.recalls.lead.low()
         shares = []
         for column in range(len(people.who)):
             votes, several = people.without(column)
@@ -336,9 +335,10 @@ class Standing:
             classes = classes_of(side, self.cell.bad_end)
             if len(classes) < 2:
                 continue
-            recalls = side.sums.of(classes)
-            if recalls.lead.low() > 0:
-                shares.append((recalls.judge - recalls.constant) / (recalls.person - recalls.constant))
+            weight, judge, person = (each[classes] for each in side.totals())
+            above, lead = (float((hits / weight).mean()) - 1 / len(classes) for hits in (judge, person))
+            if lead > unsure:
+                shares.append(above / lead)
         return shares
 
     def share_by_source(self) -> tuple[Codes, Numbers]:
@@ -362,11 +362,16 @@ class Standing:
 
 def classes_of(side: Side, bad: int | None) -> Codes:
     """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS items each."""
-    weight = side.by.total(side.sums.weight)
+    weight = side.totals()[0]
     often = weight >= LEAST_SHARE * weight.sum()
     if bad is not None:
         often[bad] = True
     return np.flatnonzero(often & (side.items_of_label >= LEAST_OF_CLASS - 1e-9))
+
+
+def sources_in(sources: Codes) -> int:
+    """How many different sources there are."""
+    return int(np.count_nonzero(np.bincount(sources)))
 
 
 def _thin(side: Side) -> bool:

@@ -78,30 +78,34 @@ class _Looks:
     def __init__(self, ratings: Codes, sources: Codes, levels: int) -> None:
         votes = Votes.of(ratings, levels)
         seats = Seats(votes.counts)
-        at = np.full((len(votes.counts), levels), -1)
-        at[seats.item, seats.own] = np.arange(len(seats.own))
-        item, person = np.nonzero(ratings >= 0)
-        seat = at[votes.kind[item], ratings[item, person]]
-        sits = seat >= 0  # an item with one rating has no seat
-        item, person, seat = item[sits], person[sits], seat[sits]
-        self._count, self.levels = ratings.shape[1], levels
-        self._sums: dict[tuple[int, ...], tuple[Numbers, Numbers]] = {}
-        self.weight = np.zeros((self._count, levels))
-        np.add.at(self.weight, person, seats.target[seat])
-        untied = seats.untied[seat]
-        self.person, self.source = person[untied], sources[item[untied]]
-        self.label = seats.target[seat[untied]].argmax(axis=1)
-        self.hit = (self.label == seats.own[seat[untied]]).astype(float)
-        self.sources = int(sources.max()) + 1
-        self.seats_of = np.zeros((self._count, levels))
-        np.add.at(self.seats_of, (self.person, self.label), 1.0)
-        self.hits_of = np.zeros((self._count, levels))
-        np.add.at(self.hits_of, (self.person, self.label), self.hit)
+        self.ratings, self.sources, self.levels, self.kind = ratings, sources, levels, votes.kind
+        self.number = int(sources.max()) + 1
+        self.seat_at = np.full((len(votes.counts), levels), -1)
+        self.seat_at[seats.item, seats.own] = np.arange(len(seats.own))
+        taken = np.stack([np.bincount(self._seats_of(column), minlength=len(seats.own)) for column in self._columns])
+        self.label = np.where(seats.untied, seats.target.argmax(axis=1), -1)  # of each seat, -1 where it is tied
+        self.hit = self.label == seats.own
+        untied = np.asarray(self.label[:, None] == np.arange(levels), dtype=float)
+        self.weight, self.seats_of = taken @ seats.target, taken @ untied
+        self.hits_of = taken @ (untied * self.hit[:, None])
         self.untied_seats = self.seats_of.sum(axis=1)
-        self.rated_sources = [np.unique(sources[ratings[:, column] >= 0]).size for column in range(self._count)]
         self.people = np.flatnonzero(self.untied_seats >= LEAST_SEATS).tolist()
-        self.order = np.argsort(self.person, kind="stable")
-        self.starts = np.searchsorted(self.person[self.order], np.arange(self._count + 1))
+        self.by_kind = [seats.by_item(untied * self.hit[:, None]), seats.by_item(untied)]
+        self._sums: dict[tuple[int, ...], tuple[Numbers, Numbers]] = {}
+
+    @property
+    def _columns(self) -> range:
+        return range(self.ratings.shape[1])
+
+    def _seats_of(self, person: int) -> Codes:
+        """The seats that a person sits on, one for each item that somebody else rated, too."""
+        seat = self._seat_of_item(person)[1]
+        return seat[seat >= 0]
+
+    def _seat_of_item(self, person: int) -> tuple[Codes, Codes]:
+        """The items that a person rated, and the seat on each; -1 where nobody else rated it."""
+        items = np.flatnonzero(self.ratings[:, person] >= 0)
+        return items, self.seat_at[self.kind[items], self.ratings[items, person]]
 
     def far(self) -> dict[int, float]:
         """People who are far below the others, with how far: the farther of the two looks."""
@@ -112,7 +116,7 @@ class _Looks:
         p = 1 - _ERROR / max(3, len(self.people))
         found: dict[int, float] = {}
         for person in self.people:
-            if not share[person] < median - 1e-12 or self.rated_sources[person] < _LEAST_SOURCES:
+            if not share[person] < median - 1e-12:
                 continue
             looks = [gap for labels in self._labels(person) if (gap := self._below(person, labels, p)) is not None]
             if looks:
@@ -136,27 +140,31 @@ class _Looks:
             return None
         mine, others = share[:, 0] / share[:, 1], rest[:, 0] / rest[:, 1]
         value, own, seats = float((mine - others).mean()), float(mine.mean()), float(self.untied_seats[person])
-        if value >= -FAR:
+        items, seat = self._seat_of_item(person)
+        sources = np.count_nonzero(np.bincount(self.sources[items]))
+        if value >= -FAR or sources < _LEAST_SOURCES:
             return None
-        influence = np.zeros(self.sources)
-        rows = self.order[self.starts[person] : self.starts[person + 1]]
+        influence = np.zeros(self.number)
+        items, seat = items[seat >= 0], seat[seat >= 0]
         for group, my_share, other, mine_in, rest_in in zip(labels, mine, others, share[:, 1], rest[:, 1], strict=True):
             hits, given = self._by_source(group)
             influence -= (hits - other * given) / rest_in
-            here = rows[np.isin(self.label[rows], group)]
-            np.add.at(influence, self.source[here], (self.hit[here] - my_share) / mine_in)
-            np.add.at(influence, self.source[here], (self.hit[here] - other) / rest_in)
-        sources, drawn = self.rated_sources[person], (own * seats + 1) / (seats + 2)
+            here = np.isin(self.label[seat], group)
+            hit = self.hit[seat[here]].astype(float)
+            mine_here = (hit - my_share) / mine_in + (hit - other) / rest_in
+            influence += np.bincount(self.sources[items[here]], weights=mine_here, minlength=self.number)
+        drawn = (own * seats + 1) / (seats + 2)
         spread = sources / (sources - 1) * float((influence**2).sum()) / len(labels) ** 2
         error = math.sqrt(max(spread, drawn * (1 - drawn) / (seats + 2)))
         return value if value + quantile(p, sources - 1) * error < -FAR else None
 
     def _by_source(self, group: Codes) -> tuple[Numbers, Numbers]:
-        """(sources,) hits and seats of everybody, of some labels; computed once."""
+        """(sources,) hits and untied seats of everybody, of some labels; computed once."""
         key = tuple(group.tolist())
         if key not in self._sums:
-            here = np.isin(self.label, group)
-            hits = np.bincount(self.source[here], weights=self.hit[here], minlength=self.sources)
-            seats = np.bincount(self.source[here], minlength=self.sources)
+            hits, seats = (
+                np.bincount(self.sources, weights=each[:, group].sum(axis=1)[self.kind], minlength=self.number)
+                for each in self.by_kind
+            )
             self._sums[key] = np.asarray(hits, dtype=float), np.asarray(seats, dtype=float)
         return self._sums[key]

@@ -67,7 +67,7 @@ def distinct(key: Codes) -> tuple[Codes, Codes]:
     if not len(key):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     size = int(key.max()) + 1
-    if size > _DENSE_KEYS:
+    if size > max(_DENSE_KEYS, 4 * len(key)):
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
         return first, which
     first_of = np.full(size, -1, dtype=np.int64)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metal.stats.patterns import Codes, Numbers, find_patterns
+from metal.stats.patterns import Codes, Numbers, class_counts, distinct, find_patterns, one_hot
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,22 @@ class Votes:
     @classmethod
     def of(cls, people: Codes, levels: int) -> Votes:
         """The votes of (items, people) codes; negative codes are no votes."""
-        columns = np.ascontiguousarray(people.T)
-        counts = np.stack([(columns == level).sum(axis=0) for level in range(levels)], axis=1)
-        patterns = find_patterns(counts)
+        patterns = find_patterns(class_counts(people, levels))
         return cls(patterns.rows, patterns.which)
 
     def some(self, items: Codes) -> Votes:
         """The votes of some items, by places or as a mask."""
-        kinds, kind = np.unique(self.kind[items], return_inverse=True)
-        return Votes(self.counts[kinds], kind.reshape(-1))
+        chosen = self.kind[items]
+        first, kind = distinct(chosen)
+        return Votes(self.counts[chosen[first]], kind)
+
+    def without(self, given: Codes) -> Votes:
+        """The votes without one person's, who gave these labels (items,), negative without an answer."""
+        levels = self.counts.shape[1]
+        first, joint = distinct(self.kind * (levels + 1) + given + 1)
+        fewer = self.counts[self.kind[first]] - one_hot(given[first], levels)
+        patterns = find_patterns(fewer)
+        return Votes(patterns.rows, patterns.which[joint])
 
 
 class Seats:
