@@ -154,6 +154,15 @@ def test_the_audit_prints_these_figures(reference: Path, pariksha: Dataset) -> N
             )
 
 
+def test_fleiss_of_basse_rests_on_every_summary_with_two_ratings(reference: Path) -> None:
+    """45 have two ratings and 315 three; METAL's Table 6 has those with two alone, the usual panel of at least two."""
+    dataset = formats.read("basse", reference / "basse", {}).assemble(Path("basse"))
+    row = audit(dataset, AuditSettings(criteria=("Coherence",), resamples=100)).tables["people"].iloc[0]
+    assert (row["fleiss_items"], row["table_6_items"]) == (360, 45)
+    assert row["fleiss_kappa"] == pytest.approx(0.300126, abs=1e-6)
+    assert row["table_6_kappa"] == pytest.approx(0.176829, abs=1e-6)
+
+
 ALTTEST = ["wax", "lgbteen", "mtbench", "cebab_aspects", "summeval", "cebab_stars", "lesion"]
 
 

@@ -120,12 +120,12 @@ class JudgeCell:
         reasons = dict(part.split(": ", 1) for part in str(row["undefined"]).split("; ") if ": " in part)
         counts = (part.rsplit(" ", 1) for part in str(row["dropped"]).split(", ") if " " in part)
         dropped = {reason: int(count) for reason, count in counts if count.isdigit()}
-        n = int(row["answered"])
+        n = int(row.get(f"{name}_items", row["answered"]))
         if pd.isna(row[name]):
             return Estimate.undefined(reasons.get(name, "undefined"), n, dropped)
         low, high = (row.get(f"{name}{end}", np.nan) for end in ("_low", "_high"))
         if pd.isna(low):
-            return Estimate(float(row[name]), n=n, dropped=dropped)
+            return Estimate(float(row[name]), n=n, dropped=dropped, reason=reasons.get(name, ""))
         return Estimate(float(row[name]), float(low), float(high), n=n, dropped=dropped)
 
     @property

@@ -144,16 +144,21 @@ def quadratic_kappa(judged: JudgedItems) -> Estimate:
 
 
 def leniency(judged: JudgedItems) -> Estimate:
-    """How much better the judge scores than the people, in units of the scale: its score minus their mean."""
+    """How much better the judge scores than the people, in units of the scale: its score minus their mean.
+
+    Over the outputs with two people or more: one person's mean is as lenient as that person. Where hardly any output
+    has two, over those with one.
+    """
     cell, answers = judged.cell, judged.cell.by_judge(judged.judge)
     if not cell.ordered:
         return Estimate.undefined("nominal scale", judged.drawn.n)
+    counted = (answers >= 0) & (cell.ratings_per_item >= (1 if cell.one_person else 2))
     people = np.where(cell.by_people >= 0, cell.values[cell.by_people], 0.0).sum(axis=1)
-    higher = np.where(answers >= 0, cell.values[answers], np.nan) - ratio(people, cell.ratings_per_item)
+    higher = np.where(counted, cell.values[answers], np.nan) - ratio(people, cell.ratings_per_item)
     better = higher if cell.criterion.direction == "higher" else -higher
     test = clustered_mean(better, cell.matrix.sources, judged.bootstrap)
     if not test.n:
-        return Estimate.undefined("no answer")
+        return Estimate.undefined("no answer to an output with two people")
     low, high = (None, None) if math.isnan(test.low) else (test.low, test.high)
     return Estimate(test.mean, low, high, n=test.n, method=f"percentile bootstrap over {test.sources} sources")
 
@@ -218,7 +223,7 @@ OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
     *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
     *(*column_names(FIGURES), *(f"{name}_{end}" for name in ("weighted_f1", "kappa") for end in ("least", "most"))),
-    "lead_p",
+    *("leniency_items", "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 ADDED = "metal.statistics"
@@ -296,6 +301,7 @@ def judge_row(judged: JudgedItems) -> dict[str, Any]:
         **columns(figures),
         **range_columns("weighted_f1", map(weighted_f1, without_one)),
         **range_columns("kappa", map(cohen_kappa, without_one)),
+        "leniency_items": figures["leniency"].n,
         "lead_p": p / 2 if judged.drawn.n and judged.lead.observed > 0 else 1 - p / 2,
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",

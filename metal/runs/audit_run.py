@@ -77,8 +77,9 @@ DESCRIBED: Tables = {
         Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
         Figure("lead_over_majority", "lead over most frequent class", format=signed),
         Figure("difference_to_people", "difference to people", format=signed),
-        Figure("macro_f1_difference", "difference to people, macro F1", format=signed),
+        Figure("macro_f1_difference", "difference to people, macro F1", format=signed, later=True),
         Figure("leniency", "more lenient than people by", format=signed, direction=""),
+        Column("leniency_items", "on items with two people", count, later=True),
         Column(
             "alt_test_winning_rate",
             "alternative annotator test",

@@ -22,7 +22,8 @@ Row = Mapping[str, Any]
 class Column:
     """A column of a table. title: its heading. format: of its values (metal.data.text). interval: whether NAME_low and
     NAME_high stand beside it. direction: which end is better, "higher" or "lower"; empty where neither is. below: what
-    stands below the value, from the whole row. shown: whether the table of all figures has it.
+    stands below the value, from the whole row. shown: whether the table of all figures has it. later: whether runs of
+    version 0.1 lack it, which are shown without.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column:
     direction: str = ""
     below: Callable[[Row], str] | None = None
     shown: bool = True
+    later: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,13 +65,13 @@ def unshown(*names: str) -> tuple[Column, ...]:
 def with_the_rest(columns: Iterable[Column], names: Iterable[str]) -> tuple[Column, ...]:
     """The descriptions, then the table's other columns, which are not shown. names: of all its columns."""
     described = tuple(columns)
-    have = names_of(described)
+    have = {name for column in described for name in column.names}
     return (*described, *unshown(*(name for name in names if name not in have)))
 
 
 def names_of(columns: Iterable[Column]) -> set[str]:
     """The columns that a table must have."""
-    return {name for column in columns for name in column.names}
+    return {name for column in columns if not column.later for name in column.names}
 
 
 def title_of(columns: Iterable[Column], figure: str) -> str:

@@ -210,8 +210,10 @@ class Run:
         return self.records("remarks") if "remarks" in self.tables else []
 
     def columns(self, table: str) -> tuple[Column, ...]:
-        """The descriptions of a table's columns."""
-        return {**self.described, **self.optional}[table]
+        """The descriptions of a table's columns, without those that came later than the run."""
+        described = {**self.described, **self.optional}[table]
+        have = self.tables.get(table, ())
+        return tuple(column for column in described if not column.later or column.name in have)
 
     def criterion(self, key: str) -> str:
         """What a criterion is called."""

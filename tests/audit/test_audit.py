@@ -121,6 +121,17 @@ def test_incomplete_and_tied_items_are_counted(make_dataset: MakeDataset) -> Non
     assert row(looser, "judges", judge="judge")["asked"] == 6
 
 
+def test_leniency_is_over_outputs_with_two_people(make_dataset: MakeDataset) -> None:
+    # Two people give 1, the judge 2; on twenty more outputs A1 alone gives 0, which says how severe A1 is.
+    people: dict[str, list[int | None]] = {"A1": [1] * 40 + [0] * 20, "A2": [1] * 40 + [None] * 20}
+    result = audit(make_dataset({"hi": people | {"judge": [2] * 60}}), QUICK)
+    judge = row(result, "judges", judge="judge")
+    assert judge[["leniency", "leniency_items"]].tolist() == [1.0, 40]
+    alone = audit(make_dataset({"hi": {"A1": people["A1"], "judge": [2] * 60}}), QUICK)
+    judge = row(alone, "judges", judge="judge")
+    assert judge[["leniency", "leniency_items"]].tolist() == [pytest.approx(4 / 3), 60]
+
+
 def test_one_class_is_undefined_not_zero(make_dataset: MakeDataset) -> None:
     same: dict[str, list[int | None]] = {name: [0] * 40 for name in ("A1", "A2", "A3", "judge")}
     dataset = make_dataset({"hi": same}, HALLUCINATIONS)

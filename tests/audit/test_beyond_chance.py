@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import metal
 from metal.auditing.audit import audit
 from metal.auditing.figures import Resampled
 from metal.auditing.settings import AuditSettings
@@ -82,6 +83,14 @@ def test_four_items_of_a_second_class_give_no_interval_and_say_so(make_dataset: 
     assert math.isnan(people["fleiss_kappa_low"])
     assert "fleiss_kappa: 4 items hold a second class" in people["undefined"]
     assert "alpha: 4 items hold a second class" in people["undefined"]
+
+
+def test_a_kappa_without_an_interval_has_its_reason(make_dataset: MakeDataset) -> None:
+    rare: list[int | None] = [0, 0, 0, 0, *[2] * 56]
+    found = metal.audit(make_dataset({"hi": {"A1": rare, "A2": rare, "judge": rare}}))
+    estimate = found["judge", "hi", "task_quality"].kappa
+    assert (estimate.value, estimate.low) == (1, None)
+    assert estimate.reason == "4 items hold a second class, 5 needed: no interval"
 
 
 def test_a_third_class_with_one_item_takes_no_interval_away(make_dataset: MakeDataset) -> None:

@@ -97,8 +97,22 @@ def test_hollow_dots_are_at_chance() -> None:
     rows = [dict(zip(columns, row, strict=True)) for row in figures]
     chart = f1_against_kappa("f1_kappa_tq", "Task quality (1 of 2)", "Task quality", rows, ["j"])
     assert marks(drawn(chart)) == ["dot m0", "dot h7", "dot h0", "dot m0"]  # two in the legend
-    assert "For 1 of them agreement beyond chance is not shown, the highest F1 among these being 0.90" in chart.alt
+    assert chart.finding == "In 1 of 2 cases agreement beyond chance is not shown."
+    assert "not shown. The highest F1 among those not shown is 0.90." in chart.alt
     assert len(chart.numbers.rows) == 3  # the undefined one is in the numbers
+
+
+def test_a_kappa_without_an_interval_is_not_called_chance() -> None:
+    columns = ("judge", "language", "weighted_f1", "kappa", "kappa_low", "kappa_high")
+    known, rare = ("j", "en", 0.9, 0.4, 0.3, 0.5), ("j", "hi", 0.9, 0.4, NAN, NAN)
+    for figures, finding in (
+        ([known, rare], "In 0 of 1 case agreement beyond chance is not shown; in 1 more kappa has no interval."),
+        ([rare, rare], "In none of 2 cases has kappa an interval: agreement beyond chance is unknown."),
+    ):
+        rows = [dict(zip(columns, row, strict=True)) for row in figures]
+        chart = f1_against_kappa("f1_kappa_tq", "Task quality", "Task quality", rows, ["j"])
+        assert chart.finding == finding
+        assert finding in chart.alt
 
 
 def test_bars_are_shares_with_counts() -> None:

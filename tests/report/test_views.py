@@ -28,6 +28,7 @@ from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Column
 from metal.runs.parts import need_files
 from metal.show.audit.answer import cards, headline, lead
+from metal.show.audit.brief import brief
 from metal.show.audit.disagreements import pack
 from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
 from metal.show.audit.page import criterion_table, left_out_table
@@ -135,6 +136,34 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
     table_6 = {language_name(record["language"]): record for record in run.records("table_6")}
     for row in agreement_table(run).rows:
         assert row[1].text == table_6[row[0].text]["TQ"]
+
+
+def test_a_people_only_audit_first_shows_kappa_of_all_outputs(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    """52 outputs with two ratings are the usual panel, and 44 with three are not left out."""
+    truth = [0, 1, 2, 2] * 24
+    other = [0, 2, 2, 2] * 24
+    people = {"A1": truth, "A2": other, "A3": [*truth[:44], *[None] * 52]}
+    run = report_on(make_dataset({"en": people}))
+    (row,) = run.records("people")
+    ((_, cell),) = next(iter(brief(run))).rows
+    assert cell.text == text.figure(row["fleiss_kappa"])
+    assert cell.below.endswith("96 outputs")
+    assert cell.below.startswith(text.interval(row["fleiss_kappa_low"], row["fleiss_kappa_high"]))
+    ((_, pair),) = agreement_table(run).rows
+    assert pair.text == f"{text.figure(row['table_6_kappa'])} / {text.figure(row['pairwise_f1'])}"
+    assert pair.below == "52 / 96 items"
+
+
+def test_a_run_of_version_0_1_is_shown_without_later_columns(make_dataset: MakeDataset, write_run: WriteRun) -> None:
+    people = [0, 1, 2] * 20
+    folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "j": people}}))
+    path = folder / "tables" / "judges.parquet"
+    table = pd.read_parquet(path)
+    later = [name for name in table if name.startswith(("leniency_items", "macro_f1_difference"))]
+    table.drop(columns=later).to_parquet(path)
+    run = AuditRun.read(folder)
+    assert "on items with two people" not in figures_table(run).columns
+    assert page(run)
 
 
 def test_a_figure_is_one_function_and_one_column(

@@ -10,7 +10,7 @@ from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.answer import each_place, headline
-from metal.show.audit.people import agreement_table
+from metal.show.audit.people import kappa_table
 from metal.show.audit.verdicts import SIGNS, WORDS, JudgeVerdicts, VerdictCell, by_judge, judged_criteria, standing
 from metal.show.view import Cell, TableView
 
@@ -29,7 +29,7 @@ def brief(run: AuditRun) -> Iterator[TableView]:
     judges = sorted(by_judge(run), key=standing)
     judges = [of for of in judges if of.kind != "baseline"] or judges
     if not judges:
-        yield agreement_table(run)
+        yield kappa_table(run)
     if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
         yield _tally(run, judges)
         judges = judges[:1]

@@ -31,6 +31,7 @@ OF = {  # figures of other items than the verdict, and the column that says of h
     "majority_f1": "answered",
     "kappa": "answered",
     "coverage": "asked",
+    "leniency": "leniency_items",
     "alpha": "fleiss_items",
     "leave_one_out_f1": "items",
 }

@@ -28,7 +28,7 @@ MATRIX_CELLS = 5_500  # cells of matrices; of further judges the page counts the
 CELL, LINE = 212, 190  # characters of a cell, and of the line in it
 MOST_REASONS = 600  # more reasons than this are not listed on the page
 WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
-OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
+OF_PEOPLE = ("fleiss_kappa", "fleiss_items", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
 
 
 def charts(run: AuditRun) -> list[Chart]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
@@ -10,7 +11,7 @@ from metal.auditing.paper_tables import PEOPLE
 from metal.building.describe import ALL
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import UNDEFINED, count, figure, name
+from metal.data.text import UNDEFINED, count, figure, interval, name, plural
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show.charts.bars import Bar, class_bars
@@ -43,20 +44,51 @@ def _has_qualities(classes: pd.DataFrame) -> bool:
     return not classes.empty and bool((classes["quality"] != ALL).any())
 
 
+def kappa_table(run: AuditRun) -> TableView:
+    """Languages in rows, criteria in columns, Fleiss' kappa on all items with two ratings in cells."""
+    explained = "Agreement beyond chance (0: chance, 1: perfect) on the outputs with two ratings or more."
+    title = "How far people agree: Fleiss' kappa"
+    return _by_language(run, "people", title, _kappa, ("fleiss_kappa",), explained)
+
+
 def agreement_table(run: AuditRun) -> TableView:
-    """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells."""
+    """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells: METAL's Table 6."""
+    title = "Fleiss' kappa / pairwise F1, full panels alone"
+    return _by_language(run, "table_6", title, _pair, ("table_6_kappa", "pairwise_f1"))
+
+
+def _by_language(
+    run: AuditRun,
+    table: str,
+    title: str,
+    cell: Callable[[Row], Cell],
+    figures: Sequence[str],
+    *notes: str,
+) -> TableView:
+    """A cell of the table of people for each language (rows) and criterion (columns)."""
     cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
     rows: Rows = []
     for language in run.languages:
-        pairs = (_pair(cells.get((language, criterion.name))) for criterion in run.audited)
-        rows.append([name(language_name(language)), *pairs])
+        of_language: list[Cell | str] = [name(language_name(language))]
+        for criterion in run.audited:
+            row = cells.get((language, criterion.name))
+            of_language.append(cell(row) if row else UNDEFINED)
+        rows.append(of_language)
     columns = ("", *(run.criterion(criterion.name) for criterion in run.audited))
-    notes = undefined(run, "people", cells.values(), ("table_6_kappa", "pairwise_f1"))
-    return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1, full panels alone", columns, rows, notes=notes)
+    notes += tuple(undefined(run, "people", cells.values(), figures))
+    return TableView.of(run, table, title, columns, rows, notes=notes)
 
 
-def _pair(row: Row | None) -> str:
-    return f"{figure(row['table_6_kappa'])} / {figure(row['pairwise_f1'])}" if row else UNDEFINED
+def _kappa(row: Row) -> Cell:
+    ends = interval(row["fleiss_kappa_low"], row["fleiss_kappa_high"])
+    items = plural(int(row["fleiss_items"]), "output")
+    return Cell(figure(row["fleiss_kappa"]), "\n".join(filter(None, [ends, items])))
+
+
+def _pair(row: Row) -> Cell:
+    kappa, f1 = row["table_6_items"], row["items"]  # each figure's own
+    items = plural(int(kappa), "item") if kappa == f1 else f"{count(kappa)} / {count(f1)} items"
+    return Cell(f"{figure(row['table_6_kappa'])} / {figure(row['pairwise_f1'])}", items)
 
 
 def ceilings_table(run: AuditRun) -> TableView:

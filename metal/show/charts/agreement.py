@@ -186,11 +186,11 @@ def _numbers(shown: CriterionF1) -> TableView:
 
 
 def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judges: Sequence[str]) -> Chart:
-    """One dot per row of the table of judges, hollow where kappa's interval holds 0 or is undefined. High up on the
-    left is a judge that says what most answers are, not which. label: the criterion.
+    """One dot per row of the table of judges, hollow where kappa's interval holds 0 or there is none. High up on
+    the left is a judge that says what most answers are, not which. label: the criterion.
     """
     drawn = [row for row in rows if known(row["weighted_f1"]) and known(row["kappa"])]
-    hollow = (svg.hollow_circle(), "hollow: agreement beyond chance is not shown (kappa)")
+    hollow = (svg.hollow_circle(), "hollow: agreement beyond chance is not shown, or has no interval")
     head, top = svg.legend([*svg.judge_legend(judges), hollow])
     top += 12
     bottom = top + CHANCE_HEIGHT
@@ -207,15 +207,16 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
         across, up = x(row["kappa"]), y(row["weighted_f1"])
         who = f"{within(row['judge'])}, {language_name(row['language'])}"
         words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
-        parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=_at_chance(row)))
+        parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=not _beyond_chance(row)))
     if len(drawn) <= CROWDED:
         names = (language_name(row["language"]) for row in drawn)
         parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), of) for row, of in zip(drawn, names, strict=True)])
+    finding = _chance_finding(drawn)
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
+    highest = f" The highest F1 among those not shown is {figure(max(at_chance))}." if at_chance else ""
     alt = (
         f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per judge and language. "
-        f"For {len(at_chance)} of them agreement beyond chance is not shown"
-        + (f", the highest F1 among these being {figure(max(at_chance))}." if at_chance else ".")
+        f"{finding}{highest}"
     )
     cells: Rows = []
     for row in rows:
@@ -225,7 +226,6 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
     numbers = TableView.of(None, "judges", label, columns, cells, name=key, heads=2)
     left_out = len(rows) - len(drawn)
     notes = (f"{left_out} of {len(rows)} not drawn: kappa or F1 is undefined.",) if left_out else ()
-    finding = f"In {len(at_chance)} of {plural(len(drawn), 'case')} agreement beyond chance is not shown."
     return Chart(key, title, alt, svg.drawing(bottom + 34, *parts), numbers, notes, finding)
 
 
@@ -249,9 +249,25 @@ def _labels(dots: Sequence[tuple[float, float, str]]) -> list[str]:
     return parts
 
 
+def _beyond_chance(row: Row) -> bool:
+    """Whether agreement beyond chance is shown."""
+    return known(row["kappa_low"]) and bool(row["kappa_low"] > 0)
+
+
 def _at_chance(row: Row) -> bool:
-    """Whether agreement beyond chance is not shown."""
-    return not (known(row["kappa_low"]) and row["kappa_low"] > 0)
+    """Whether kappa's interval holds 0 or lies below; a kappa without an interval says neither."""
+    return known(row["kappa_low"]) and not _beyond_chance(row)
+
+
+def _chance_finding(rows: Sequence[Row]) -> str:
+    """`In 2 of 5 cases agreement beyond chance is not shown; in 1 more kappa has no interval.`"""
+    without = sum(not known(row["kappa_low"]) for row in rows)
+    measured = len(rows) - without
+    if rows and not measured:
+        return f"In none of {plural(without, 'case')} has kappa an interval: agreement beyond chance is unknown."
+    at_chance = sum(map(_at_chance, rows))
+    finding = f"In {at_chance} of {plural(measured, 'case')} agreement beyond chance is not shown"
+    return f"{finding}; in {without} more kappa has no interval." if without else f"{finding}."
 
 
 def _kappa_interval(row: Row) -> str:
