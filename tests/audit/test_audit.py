@@ -59,7 +59,7 @@ def test_verdicts_in_a_world_of_known_judges(make_dataset: MakeDataset) -> None:
     result = audit(make_dataset({"hi": world(400, seed=1), "sw": world(400, seed=2)}), QUICK)
     verdicts = result.tables["verdicts"].set_index(["language", "judge"])
     for language in ("hi", "sw"):
-        assert verdicts.loc[(language, "good"), "verdict"] == "as good as a person"
+        assert verdicts.loc[(language, "good"), "verdict"] == "like a person"
         assert verdicts.loc[(language, "guess"), "verdict"] in ("uninformative", "undecided")
         assert verdicts.loc[(language, "constant"), "verdict"] == "uninformative"
         assert verdicts.loc[(language, "constant"), "reason"] == "it gave one answer only"

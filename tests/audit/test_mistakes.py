@@ -18,7 +18,7 @@ BOOTSTRAP = SourceBootstrap(200)
 
 
 def test_recall_precision_and_what_is_said_instead() -> None:
-    mistakes = Mistakes(Standing(cell_of(PEOPLE, JUDGE, ordered=True), "j", BOOTSTRAP))
+    mistakes = Mistakes(Standing(cell_of(PEOPLE, JUDGE, ordered=True), "j"))
     zero, one = class_rows(mistakes)
     # The first two people of the last two outputs face a tie of 0 and 1: half a weight each. The third faces 0.
     given_0, given_1 = 3 * 10 + 2 * (0.5 + 0.5 + 1), 3 * 8 + 2 * (0.5 + 0.5)
@@ -54,6 +54,6 @@ def test_a_lenient_judge() -> None:
 
 
 def test_one_person_an_item_has_nobody_beside_the_judge() -> None:
-    (zero, _) = class_rows(Mistakes(Standing(cell_of(PEOPLE[:, :1], JUDGE, ordered=True), "j", BOOTSTRAP)))
+    (zero, _) = class_rows(Mistakes(Standing(cell_of(PEOPLE[:, :1], JUDGE, ordered=True), "j")))
     assert np.isnan(zero["person_recall"])
     assert zero["recall"] == pytest.approx(8 / 12)

@@ -85,8 +85,8 @@ def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
     assert table.loc["fair", ["swap_consistency", "first_place", "first_place_log_odds"]].tolist() == [1, 0.5, 0]
     assert "all pairs were shown in one order" in table.loc["A1", "undefined"]
     verdicts = audit.verdicts.set_index("judge")["verdict"]
-    assert verdicts["fair"] == "as good as a person"
-    assert verdicts["gpt-4"] != "as good as a person"
+    assert verdicts["fair"] == "like a person"
+    assert verdicts["gpt-4"] != "like a person"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_battles_of_pariksha(reference: Path) -> None:
         "ml": 0.687,
         "ta": 0.612,
     }  # hi: .693 if battles weigh alike
-    assert audit.verdicts.set_index("language").loc["kn", "verdict"] == "as good as a person"
+    assert audit.verdicts.set_index("language").loc["kn", "verdict"] == "like a person"
 
 
 def test_people_alone_on_pairs_told_apart_by_their_texts(tmp_path: Path) -> None:

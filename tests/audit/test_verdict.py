@@ -20,7 +20,7 @@ def decide(cell: AuditCell) -> Verdict:
 
 
 def licences(world: World, times: int, kinds: tuple[str, ...] = ()) -> Counter[str]:
-    """How often a judge of each kind is as good as a person."""
+    """How often a judge of each kind is like a person."""
     drawn = (world.verdicts(seed, kinds) for seed in range(times))
     return Counter(kind for verdicts in drawn for kind, said in verdicts.items() if said.verdict == LIKE)
 
