@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
-from metal.stats.agreement import Measure
-from metal.stats.intervals import wilson
-from metal.stats.measured import P, quantile
+from metal.stats.agreement import Disagreement, Measure
+from metal.stats.intervals import beyond_chance_interval
+from metal.stats.measured import P
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.source_sums import SourceSums
 
@@ -30,9 +29,8 @@ UNDEFINED = Alpha(math.nan, math.nan, math.nan)
 def alpha_limits(counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P) -> Alpha:
     """Alpha of items of some kinds, with limits at p on either side.
 
-    counts: (kinds, levels) votes, two or more each; kind, sources: (items,). The limits are those of the logarithm of
-    the ratio, by a jackknife over sources in which both disagreements are computed anew, ordinal distances held; where
-    nobody disagrees, Wilson's for the observed disagreement. Source: Krippendorff (2004); Efron and Stein (1981).
+    counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances are
+    those of all items. Source: Krippendorff (2004); the limits: metal.stats.intervals.
     """
     by = SourceSums(kind, sources)
     times = np.bincount(kind, minlength=len(counts))
@@ -42,20 +40,11 @@ def alpha_limits(counts: Codes, kind: Codes, sources: Codes, values: Numbers, me
     distance = _distances(of_label, values, measure)
     apart = ((counts @ distance) * counts).sum(axis=1) / np.maximum(counts.sum(axis=1) - 1, 1)
     rows = by.rows(np.column_stack([apart, counts]).astype(float))
-    observed, expected = _disagreement(by.total(rows)[None], distance)
-    left_observed, left_expected = _disagreement(by.without(rows), distance)
-    value = float(observed[0] / expected[0])
-    disagree = int(by.times @ (rows[:, 0] > 1e-12))
-    if not disagree or not (left_observed > 1e-12).all() or not (left_expected > 1e-12).all():
-        z = NormalDist().inv_cdf(p)
-        size = by.n * (z / quantile(p, by.n - 1)) ** 2
-        ends = wilson(float(observed[0]), size, z)
-        return Alpha(1 - value, *(1 - end / float(expected[0]) for end in reversed(ends)))
-    logs = np.log(left_observed / left_expected)
-    away = logs - by.times @ logs / by.n
-    error = math.sqrt((by.n - 1) / by.n * float(by.times @ away**2))
-    half = quantile(p, max(min(by.n, disagree) - 1, 1)) * error
-    return Alpha(1 - value, 1 - value * math.exp(min(half, 700.0)), 1 - value * math.exp(-half))
+    seen = _disagreement(by.total(rows)[None], distance)
+    seen = Disagreement(seen.observed[0], seen.expected[0])
+    about = _disagreement(by.without(rows), distance), _disagreement(rows, distance), by.times
+    low, high = beyond_chance_interval(seen, *about, math.inf, p) or (math.nan, math.nan)
+    return Alpha(float(seen.beyond_chance), low, high)
 
 
 def _distances(of_label: Numbers, values: Numbers, measure: Measure) -> Numbers:
@@ -67,9 +56,9 @@ def _distances(of_label: Numbers, values: Numbers, measure: Measure) -> Numbers:
     return np.asarray(distance / max(float(distance[np.ix_(occurs, occurs)].max(initial=0.0)), 1e-300))
 
 
-def _disagreement(sums: Numbers, distance: Numbers) -> tuple[Numbers, Numbers]:
+def _disagreement(sums: Numbers, distance: Numbers) -> Disagreement:
     """(rows,) observed and expected disagreement from sums (rows, 1 + levels)."""
     given = sums[:, 1:]
     ratings = given.sum(axis=1)
     expected = ((given @ distance) * given).sum(axis=1) / np.maximum(ratings * (ratings - 1), 1)
-    return sums[:, 0] / np.maximum(ratings, 1), expected
+    return Disagreement(sums[:, 0] / np.maximum(ratings, 1), expected)
