@@ -174,6 +174,8 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
     items, row = names_in(answered[item])
     scores = np.full((len(names), len(items)), np.nan)
     scores[column, row] = answered["score"].to_numpy()
+    enough = (~np.isnan(scores)).sum(axis=1) >= FEW_ITEMS  # others share fewer with anybody
+    names, scores = [name for name, kept in zip(names, enough, strict=True) if kept], scores[enough]
     for first, row_of_first in enumerate(scores):
         rest = scores[first + 1 :]
         common = ~np.isnan(row_of_first) & ~np.isnan(rest)
@@ -316,9 +318,11 @@ def _few_items(counts: pd.DataFrame) -> Iterator[Finding]:
     """People who rated so few outputs that figures about them are noise."""
     human = counts[counts["kind"] == "human"]
     items: Any = human.groupby(["language", "criterion", "rater"], observed=True)["count"].sum()
-    for (language, rater), sizes in items.groupby(level=["language", "rater"], observed=True):
-        if sizes.max() < FEW_ITEMS and items.xs(language, level="language").max() >= FEW_ITEMS:
-            only = f"rated only {int(sizes.max())} outputs of a criterion"
+    most = items.groupby(level=["language", "rater"], observed=True).max()
+    most_of_language = items.groupby(level="language", observed=True).max()
+    for (language, rater), size in most[most < FEW_ITEMS].items():
+        if most_of_language[language] >= FEW_ITEMS:
+            only = f"rated only {int(size)} outputs of a criterion"
             yield Finding("few-items", f"{language_name(language)}: {rater} {only}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -33,9 +33,13 @@ class AnswerColumn:
     comment: str = ""
 
 
+def _spaced(name: str) -> str:
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()  # WorkTimeInSeconds
+
+
 def holds_answers(column: pd.Series) -> bool:
     """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
-    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", str(column.name)).lower()  # WorkTimeInSeconds
+    name = _spaced(str(column.name))
     filled = column.notna()
     if NO_ANSWERS.search(name) or not filled.any():
         return False
@@ -63,8 +67,48 @@ def holds_answers(column: pd.Series) -> bool:
         if called and numbered_words(words):
             return True
         return not numbers and order_of(usual) is not None
+    return _are_answers(numbers)
+
+
+def _are_answers(numbers: Sequence[float]) -> bool:
     whole_ids = len(numbers) > MOST_LEVELS and all(number == int(number) for number in numbers)
     return bool(numbers) and not whole_ids and min(numbers) < EPOCH
+
+
+def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str]:
+    """Those of the columns that hold answers.
+
+    This is faster than to ask of each: columns of the same numbers are looked at once.
+    """
+    asked_for, holding = set(names), set()
+    texts_of: dict[int, list[str]] = {}
+    known: dict[tuple[int, bytes], bool | None] = {}
+    for name, column in frame.items():
+        if name not in asked_for:
+            continue
+        answers = None
+        if isinstance(column.dtype, pd.CategoricalDtype) and len(column.cat.categories) <= MOST_LEVELS:
+            categories = column.array.categories
+            codes = column.array.codes
+            occurring = np.bincount(codes[codes >= 0], minlength=len(categories)) > 0
+            key = id(categories), occurring.tobytes()
+            if key not in known:
+                texts = texts_of.setdefault(id(categories), categories.tolist())
+                known[key] = _numbers_answer([text for text, there in zip(texts, occurring, strict=True) if there])
+            answers = known[key]
+        if answers is None:
+            answers = holds_answers(column)
+        if answers and not NO_ANSWERS.search(_spaced(str(name))):
+            holding.add(str(name))
+    return holding
+
+
+def _numbers_answer(texts: Sequence[object]) -> bool | None:
+    """Whether texts are numbers as answers are; None where that is not all there is to say of them."""
+    if not texts or not all(isinstance(text, str) and 0 < len(text) <= LONGEST for text in texts):
+        return None
+    answers = _read(tuple((str(text), 1) for text in texts))
+    return None if any(answers.words) else _are_answers([x for x in answers.numbers if not np.isnan(x)])
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.tables.answer_columns import without_end
-from metal.data.tables.cells import as_numbers, as_texts, fold, is_missing
+from metal.data.tables.cells import as_numbers, as_texts, fold, is_filled, is_missing
 from metal.data.tables.names import METRIC, is_machine, is_no_criterion, is_nobodys, is_person, words_of
 from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few, plural
@@ -39,6 +39,7 @@ ROWS_EACH = 10  # rows of a rater from which on what never changes is a fact abo
 # A column that is named after another: `score.1`, `score_copy`, `score (2)`.
 COPY = re.compile(r"(.+?)([ _.-](copy|copied|dup|duplicate|old|backup)|(?<!\d)\.\d+| ?\((copy|\d+)\))", re.IGNORECASE)
 NUMBERED = re.compile(r"(.+)[ _.-]\d+")
+_SURVEY = '{"ImportId"'
 FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a column follows from the others'
 
 
@@ -102,14 +103,13 @@ def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
 
 def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
     """What rows are that hold no ratings: which rows."""
-    place, filled = np.arange(len(frame)), frame.notna().to_numpy().sum(axis=1)
+    place, filled = np.arange(len(frame)), is_filled(frame).sum(axis=1)
     again = filled > 1
     for name, column in frame.items():
-        if again.any():
-            again &= (column.isna() | column.isin([name])).to_numpy()
-    survey = any(  # Qualtrics
-        str(cell).startswith('{"ImportId"') for _, column in frame.items() for cell in column.array[:2]
-    )
+        if not again.any():
+            break
+        again &= (column.isna() | column.isin([name])).to_numpy()
+    survey = _is_survey(frame)
     rated = np.flatnonzero(filled > 2)
     last, fewest = (rated[-1], filled[rated].min()) if len(rated) else (len(frame), 0)
     below_blank = np.cumsum((filled == 0) & (place > last)) > 0  # a legend may fill two cells
@@ -119,6 +119,22 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
         "about the questions": (place < 2) & survey,
         "remarks below the table": (place > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2)),
     }
+
+
+def _is_survey(frame: pd.DataFrame) -> bool:
+    """Whether one of the first two rows says which question of Qualtrics each column is."""
+    without: set[int] = set()  # categories, many columns may have the same
+    for _, column in frame.items():
+        cells = column.array
+        if isinstance(cells, pd.Categorical):
+            if id(cells.categories) in without:
+                continue
+            if not any(str(text).startswith(_SURVEY) for text in cells.categories):
+                without.add(id(cells.categories))
+                continue
+        if any(str(cell).startswith(_SURVEY) for cell in cells[:2]):
+            return True
+    return False
 
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
@@ -191,7 +207,7 @@ def without_summaries(places: Sequence[tuple[str, str]], frame: pd.DataFrame, no
 
 def _follow(answers: pd.DataFrame) -> list[bool]:
     """Which columns are the majority, median, mean or sum of the others wherever not all agree."""
-    given = answers.notna().to_numpy()
+    given = is_filled(answers)
     several = given.sum(axis=1) > 2  # besides its own two others'
     if (given & several[:, None]).sum(axis=0).max(initial=0) < FEWEST:
         return [False] * given.shape[1]

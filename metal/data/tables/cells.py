@@ -174,6 +174,33 @@ def is_missing(value: Any) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
 
 
+def is_filled(frame: pd.DataFrame) -> Any:
+    """(rows, columns) which cells are not missing.
+
+    `frame.notna()` takes much longer for many columns of categories.
+    """
+    filled = np.empty(frame.shape, dtype=bool)
+    for place, (_, column) in enumerate(frame.items()):
+        cells = column.array
+        filled[:, place] = cells.codes >= 0 if isinstance(cells, pd.Categorical) else column.notna()
+    return filled
+
+
+def joined_categories(columns: Sequence[pd.Series]) -> pd.Categorical:
+    """Columns of texts below each other, as pandas' `union_categoricals` puts them.
+
+    Columns of the same texts are done at once.
+    """
+    first_of: dict[int, pd.Index] = {}
+    for column in columns:
+        first_of.setdefault(id(column.array.categories), column.array.categories)
+    indexes = list(first_of.values())
+    union = indexes[0].append(indexes[1:]).unique()
+    places = {key: np.append(union.get_indexer(index), -1) for key, index in first_of.items()}
+    codes = [places[id(column.array.categories)][column.array.codes] for column in columns]
+    return pd.Categorical.from_codes(np.concatenate(codes), union)
+
+
 def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
     """The column with its categories called so; equal names become one, the empty name is missing."""
     codes, distinct = pd.factorize(np.array([*names, ""], dtype=object))

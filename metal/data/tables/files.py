@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import json
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SNIFFED = 1 << 16  # characters that the separator is guessed from
 BLOCK = 1 << 24  # bytes that are read at once; a row must fit
+FEW_TEXTS = 100  # up to which columns are compared, since they may be answers of several raters
 WRITE_AGAIN = "Write it again"
 
 
@@ -144,11 +146,34 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
             table = arrow.read_csv(pa.BufferReader(kept.encode()), **options)
         except pa.ArrowInvalid:
             raise _uneven(path, decoded, separator, len(names), error, above) from None
-    frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
+    frame = _as_categories(table)
     if exported:  # the apostrophes before formulas are ours
         frame = frame.apply(lambda column: column.cat.rename_categories(unguarded))
     frame.attrs |= {"above": above + bool(both), "notes": notes}
     return _without_empty_columns(frame)
+
+
+def _as_categories(table: Any) -> pd.DataFrame:
+    """An Arrow table of dictionaries as categories.
+
+    Columns of the same texts share them, which saves most of the time for thousands of raters.
+    """
+    import pyarrow as pa
+
+    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
+    columns: dict[str, pd.Categorical] = {}
+    for name, column in zip(table.column_names, table.unify_dictionaries().itercolumns(), strict=True):
+        array = column.combine_chunks()
+        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+        texts = tuple(array.dictionary.to_pylist()) if len(array.dictionary) <= FEW_TEXTS else ()
+        if texts not in dtypes:
+            columns[name] = array.to_pandas()
+            if texts:
+                dtypes[texts] = columns[name].dtype
+            continue
+        codes = array.indices.fill_null(-1).to_numpy()
+        columns[name] = pd.Categorical.from_codes(codes, dtype=dtypes[texts], validate=False)
+    return pd.DataFrame(columns, copy=False)
 
 
 def _above_header(text: str) -> tuple[int, str]:
@@ -273,8 +298,8 @@ def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> 
 def _column_names(header: Row, path: Path) -> list[str]:
     """The names without blanks around them; columns without a name are called after their place."""
     names = [(name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise DataError(path, f"two columns are called {name!r}", "Rename one of them")
     return names
 

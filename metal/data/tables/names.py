@@ -138,7 +138,10 @@ def is_machine(name: str) -> bool:
     return not is_nobodys(name) and bool(MODEL.search(name) or METRIC.search(name))
 
 
+_OF_ROLES = frozenset(name for names in GUESSES.values() for name in names)
+
+
 def is_known(cell: object) -> bool:
     """Whether a cell of a header names a role or a rater."""
     name = str(cell)
-    return any(plain(name) in names for names in GUESSES.values()) or bool(RATER.fullmatch(name) or MODEL.search(name))
+    return plain(name) in _OF_ROLES or bool(RATER.fullmatch(name) or MODEL.search(name))

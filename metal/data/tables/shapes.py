@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype, union_categoricals
+from pandas.api.types import is_numeric_dtype
 
 from metal.data.tables import asides
 from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
-from metal.data.tables.cells import as_texts, fold
+from metal.data.tables.cells import as_texts, fold, joined_categories
 from metal.data.tables.harnesses import Harness, harness_of
 from metal.data.tables.ids import with_documents, with_ids_in_parts, with_joined, with_source_texts, with_unique_id
 from metal.data.tables.language import with_language
@@ -322,4 +322,4 @@ def _stacked(frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[Ans
 def _end_to_end(columns: Sequence[pd.Series]) -> Any:
     if all(is_numeric_dtype(column) and column.dtype != bool for column in columns):
         return np.concatenate([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns])
-    return union_categoricals([as_texts(column) for column in columns])
+    return joined_categories([as_texts(column) for column in columns])

@@ -17,7 +17,14 @@ import pandas as pd
 
 from metal.data.languages import is_language
 from metal.data.tables import asides
-from metal.data.tables.answer_columns import LONGEST, AnswerColumn, holds_answers, with_comments, without_end
+from metal.data.tables.answer_columns import (
+    LONGEST,
+    AnswerColumn,
+    columns_with_answers,
+    holds_answers,
+    with_comments,
+    without_end,
+)
 from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.names import (
     COMMENTS,
@@ -154,7 +161,8 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     they are not, and where models may be judges or what was judged.
     """
     free = [name for name in table.free if words_of(name)[-1:] not in [[word] for word in COMMENTS]]
-    columns = [name for name in free if holds_answers(table.frame[name]) or _words_of_a_rater(table, name)]
+    answering = columns_with_answers(table.frame, free)
+    columns = [name for name in free if name in answering or _words_of_a_rater(table, name)]
     score = table.roles.get("score")
     if score:
         columns = [name for name in columns if is_person(without_end(name)) or is_machine(without_end(name))]
