@@ -75,13 +75,13 @@ def test_verdicts_of_real_people(audits: dict[str, metal.Audit], folder: Path) -
 def test_every_verdict_occurs(audits: dict[str, metal.Audit]) -> None:
     shown = [row for audit in audits.values() for row in audit.verdicts[["verdict", "reason"]].itertuples(index=False)]
     assert {verdict for verdict, _ in shown} == set(VERDICTS)
-    assert any("as good as a person once" in reason for verdict, reason in shown if verdict == "informative")
+    assert any("like a person once" in reason for verdict, reason in shown if verdict == "informative")
 
 
 def test_constructed_judges_are_seen_through(audits: dict[str, metal.Audit]) -> None:
     verdicts = audits["demo"].verdicts.set_index(["judge", "criterion", "language"])
     counts = verdicts.groupby("judge")["verdict"].value_counts()
-    assert counts["constructed:good"]["as good as a person"] >= 14
+    assert counts["constructed:good"]["like a person"] >= 14
     assert counts["constructed:constant"].to_dict() == {"uninformative": 15, "people disagree": 1}
     for language in ("ar", "en", "es", "hi"):
         assert "finds 0% of '0 Bad'" in verdicts.loc[("constructed:blind", "task_quality", language), "reason"]

@@ -261,7 +261,7 @@ def design(
     (multilabelling), the scale as rated or binary, mean or majority, and how far populations of raters differ.
 
     Then, for each language and criterion, how many items with how many people each are needed so that an audit finds
-    with `power` that a judge is as good as a person, or at least informative: each judge in the data, and one that
+    with `power` that a judge is like a person, or at least informative: each judge in the data, and one that
     answers like a person. And how many so that the 95% interval of a generator's score is narrower than `width`.
     Sources that were rated are drawn again and again, as if there were more like them. With `pay` and `seconds`, what
     that costs.

@@ -24,7 +24,7 @@ def passport(
 ) -> Passport:
     """Issue a passport for the judges of `run`, an audit: what each may be used for, by language and criterion.
 
-    A judge may be used alone where it is as good as a person, beside people (`metal.correct`) where it is informative,
+    A judge may be used alone where it is like a person, beside people (`metal.correct`) where it is informative,
     and nowhere else. `runs` are runs of other questions (`metal.bias_language`, ...) on the same judges: what they say
     stands in the passport, and what disqualifies a judge takes a permission away.
 

@@ -97,7 +97,7 @@ class AuditPlots(Plots):
 
     def verdicts(self) -> Chart:
         """The verdicts, judges and criteria by language."""
-        from metal.show.audit.verdicts import verdicts_matrix
+        from metal.show.audit.matrix import verdicts_matrix
 
         return verdicts_matrix(self._run)
 

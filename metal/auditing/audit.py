@@ -29,8 +29,9 @@ from metal.auditing.scores import ScoreStanding, standing
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.standing import Standing
 from metal.auditing.strengths import strength_rows
+from metal.auditing.together import compared_judges, kept_at_least, together_rows
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
-from metal.auditing.verdict import verdict
+from metal.auditing.verdict import Verdict, verdict
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
@@ -50,6 +51,7 @@ TABLES = (
     *(
         "scores",
         "picked",
+        "together",
         "by_class",
         "confusion",
         "by_certainty",
@@ -103,11 +105,16 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
     _refuse_rule(audited, settings.aggregate)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    compared = compared_judges(dataset, audited)
+    together: list[tuple[Verdict, float]] = []
     for cell in followed(audited, progress):
         rows["people"].append(people_row(cell, bootstrap))
         verdicts = [verdict(cell, judge) for judge in cell.judges]
         rows["verdicts"] += [each.row() for each in verdicts]
         rows["picked"] += picked_rows(cell, verdicts, bootstrap)
+        for each in verdicts:
+            if each.judge in compared:
+                together.append((each, kept_at_least(cell, each, sum(compared.values()))))
         for judge in cell.judges:
             beside = standing(cell, judge)
             if isinstance(beside, ScoreStanding):
@@ -123,6 +130,7 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
             rows["differences"] += difference_rows(cell, bootstrap)
             rows["class_distribution"] += distribution_rows(cell)
         cell.shared.clear()
+    rows["together"] += together_rows([each for each, _ in together], [least for _, least in together])
     adjust(rows["differences"])
     further = {
         "self_agreement": partial(self_agreement_rows, dataset, settings, bootstrap),

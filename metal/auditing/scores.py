@@ -17,7 +17,7 @@ from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, bounds, so
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import figure, signed
 from metal.stats.alpha import UNDEFINED, Alpha
-from metal.stats.measured import Measured, Ratio, jackknife, quantile
+from metal.stats.measured import Measured, P, Ratio, jackknife, quantile
 from metal.stats.order import Order, Pair
 from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.score_seats import LEAST_LOW, ScoreSeats, among, heavy_tails
@@ -191,9 +191,9 @@ class ScoreStanding(Standing):
         """Student's t for the sources of all items."""
         return quantile(p, self.all_seats.by.n - 1)
 
-    def share(self) -> Ratio | None:
-        """The judge's concordance as a share of a person's."""
-        return None if self.gold else self.seats.concordance.share
+    def share(self, p: float = P) -> Ratio | None:
+        """The judge's concordance as a share of a person's, with limits at p."""
+        return None if self.gold else self.seats.concordance.share_at(p)
 
     def order_share(self) -> Ratio | None:
         """The judge's rank correlation as a share of a person's."""

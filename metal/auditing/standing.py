@@ -25,7 +25,7 @@ from metal.stats.alpha import UNDEFINED, Alpha, alpha_limits
 from metal.stats.careless import Careless, careless
 from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
-from metal.stats.measured import Measured, Ratio, quantile
+from metal.stats.measured import Measured, P, Ratio, quantile
 from metal.stats.order import Order
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.recalls import Recalls
@@ -309,11 +309,11 @@ class Standing:
         needed = LEAST_ITEMS * self.items / max(items[second], 1)
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 
-    def share(self) -> Ratio | None:
-        """What the judge keeps of what a person knows; None where a person is not shown to know anything."""
+    def share(self, p: float = P) -> Ratio | None:
+        """What the judge keeps of what a person knows, with limits at p; None where a person is not shown to know."""
         bad, lead = self.cell.bad_end, self.lead
         tested = bad is None or self.paired.items_of_label[bad] > 0
-        return self.recalls.share() if lead and lead.low() > 0 and tested else None
+        return self.recalls.share(p) if lead and lead.low() > 0 and tested else None
 
     def share_without_each(self) -> list[float]:
         """The share kept without each person in turn; nothing with fewer than three people, or very many.

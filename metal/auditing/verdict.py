@@ -42,7 +42,7 @@ from metal.auditing.standing import (
     bounds,
     careless_people,
 )
-from metal.data.text import figure, percent, signed, within
+from metal.data.text import MINUS, figure, percent, signed, within
 from metal.stats.careless import Careless
 
 SMALL = 0.05  # above a constant
@@ -54,12 +54,14 @@ LEAST_OFF = 10  # answers other than the commonest
 
 LIKE_A_PERSON = "like a person"
 AS_GOOD = "as good as a person"  # the word of runs before version 0.2
+AS_GOOD_ONCE = f"{AS_GOOD} once"  # in their reasons: a correction is made
 INFORMATIVE = "informative"
 UNINFORMATIVE = "uninformative"
 DISAGREE = "people disagree"
 UNDECIDED = "undecided"
 STANDARDISED = "with each rater's mean and spread taken away"
 UNSURE = "people's agreement is not shown"
+ONE_PERSON = "one person per item"  # where no judge can be shown to be like a person
 VERDICTS = (LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
 
@@ -221,7 +223,8 @@ def _without_each(beside: Standing) -> str:
         return ""
     (least, _), (most, seat) = min(values), max(values)
     person = within(beside.cell.people[beside.people.who[seat]])
-    return f"; {beside.measure} without each person {figure(least)} to {figure(most)} (without {person})"
+    span = f"{figure(least)} to {figure(most)}".replace(MINUS, "-")
+    return f"; {beside.measure} without each person {span} (without {person})"
 
 
 def _rank_alike(beside: Standing) -> str:
@@ -262,7 +265,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 def _clauses(beside: Standing) -> list[Clause]:
     """The clauses of *like a person*."""
     if beside.gold:
-        few = "one person per item" if (beside.cell.ratings_per_item < 2).all() else "most items have one person"
+        few = ONE_PERSON if (beside.cell.ratings_per_item < 2).all() else "most items have one person"
         return [Clause(False, f"{few}: no judge can be shown to be like a person"), answered(beside)]
     return list(beside.clauses()) if isinstance(beside, ScoreStanding) else list(clauses_on_classes(beside))
 
@@ -276,7 +279,7 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         "classes": beside.class_words(),
     }
     if beside.gold:
-        return figures | {"unshown": "one person per item: what a person keeps is unknown"}
+        return figures | {"unshown": f"{ONE_PERSON}: what a person keeps is unknown"}
     figures["below_person"] = bounds(beside.below)
     share = beside.share()
     order, kappa = beside.order_share(), beside.kappa_share()

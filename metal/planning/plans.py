@@ -221,7 +221,7 @@ def plans(cell: DesignCell) -> Iterator[SizePlan]:
 
 
 def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
-    """The verdicts *as good as a person*, and *informative* or better, of a judge with `size` people per item."""
+    """The verdicts *like a person*, and *informative* or better, of a judge with `size` people per item."""
     asked = [_asked(cell, question, judge, size) for question in (LIKE_A_PERSON, INFORMATIVE)]
     try:
         simulated = _simulated(cell, judge, size)

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.judging import added_statistics
-from metal.auditing.verdict import AS_GOOD, VERDICTS
+from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, VERDICTS, today
 from metal.data.languages import language_order
 from metal.data.records import Criterion
-from metal.data.text import capital, count, coverage, figure, name, p_value, percent, rounded, signed, slugs
+from metal.data.text import capital, count, coverage, figure, name, p_value, percent, plural, rounded, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.dataset_columns import LANGUAGE as LANGUAGE
@@ -37,6 +37,7 @@ Share = partial(Column, format=percent, interval=True)
 Rate = partial(Share, direction="higher")  # of answers that are as they should be
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
+LATER = ("classes", "unshown", "p_like", "p_informative", "panel")  # of verdicts: not in runs before version 0.2
 JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
 
 
@@ -93,12 +94,17 @@ DESCRIBED: Tables = {
         *HEAD,
         JUDGE,
         Column("verdict", "verdict", capital),
-        Rate("share_kept", "kept of what a person knows"),
+        Rate("share_kept", "exact answers, of a person's"),
+        Rate("order_kept", "order, of a person's", later=True),
+        Rate("kappa_kept", "kappa, of a person's", later=True),
         Figure("below_person", "beside a person", format=signed),
         Figure("above_constant", "above a constant", format=signed),
+        Column("confirmed", "people confirm each other", percent, direction="higher", later=True),
+        Column("confirmed_bad", "at the bad end", percent, direction="higher", later=True),
         Column("items", "items", count, below=_sources),
         Column("items_needed", "items that would tell half the time", rounded),
         *unshown("sources", "reason", "left_out", "signature"),
+        *(Column(name, shown=False, later=True) for name in LATER),
     ),
     "differences": (
         *CELL,
@@ -227,6 +233,14 @@ FURTHER: Tables = {
         Column("share_kept_chosen", "kept, the choice allowed for", percent, direction="higher"),
         *unshown("signature"),
     ),
+    "together": (
+        *HEAD,
+        JUDGE,
+        Column("p_languages", "p among its languages", p_value, below=lambda row: plural(row["languages"], "language")),
+        Column("p_cells", "p among all cells", p_value, below=lambda row: plural(row["cells"], "cell")),
+        Column("kept_at_least", "keeps at least", percent, direction="higher"),
+        *unshown("languages", "cells", "signature"),
+    ),
     "remarks": (
         *HEAD,
         JUDGE,
@@ -295,13 +309,22 @@ class AuditRun(Run):
         return tuple(table["judge"].unique()) if len(table) else ()
 
     @cached_property
+    def best_verdict(self) -> str:
+        """The best verdict by its name in this run: runs before version 0.2, by other rules, have another."""
+        return LIKE_A_PERSON if "p_like" in self.tables["verdicts"] else AS_GOOD
+
+    @cached_property
     def judged(self) -> Sequence[dict[str, Any]]:
-        """Verdicts with the figures they rest on and the judge's kind; without baselines if there are other judges."""
+        """Verdicts by their present names, with the figures they rest on and the judge's kind.
+
+        Without baselines if there are other judges.
+        """
         if not self.judge_names:
             return ()
         keys = ["language", "criterion", "judge"]
         figures = self.tables["judges"].drop(columns="sources")
         joined = self.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
+        joined["verdict"] = [today(verdict) for verdict in joined["verdict"]]
         joined["kind"] = [self.raters[judge].kind for judge in joined["judge"]]
         cells = [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
         return [cell for cell in cells if cell["kind"] != "baseline"] or cells

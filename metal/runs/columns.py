@@ -70,8 +70,13 @@ def with_the_rest(columns: Iterable[Column], names: Iterable[str]) -> tuple[Colu
 
 
 def names_of(columns: Iterable[Column]) -> set[str]:
+    """The columns that are described."""
+    return {name for column in columns for name in column.names}
+
+
+def required_names(columns: Iterable[Column]) -> set[str]:
     """The columns that a table must have."""
-    return {name for column in columns if not column.later for name in column.names}
+    return names_of(column for column in columns if not column.later)
 
 
 def title_of(columns: Iterable[Column], figure: str) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -15,6 +16,7 @@ from typing import Any
 
 from metal import __version__
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
+from metal.auditing.verdict import today as present_name
 from metal.data.files import read_json
 from metal.data.languages import language_name
 from metal.data.text import first_few, known, listed, plural
@@ -26,7 +28,7 @@ from metal.runs.run import DISQUALIFIES
 VERSION = 1  # of the file; another one is not read
 FILE = "passport.json"
 ALONE, BESIDE, NEITHER = "alone", "beside people", "no"
-FIGURES = ("share_kept", "below_person", "above_constant")
+FIGURES = ("share_kept", "order_kept", "below_person", "above_constant")
 DIGITS = 4
 # What other runs would say of a judge, by their command.
 QUESTIONS = {
@@ -57,7 +59,7 @@ def today() -> date:
 def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
     """The content of the passport of an audit's judges, baselines left out.
 
-    A cell allows use ALONE where the judge is as good as a person, BESIDE people where it is informative, and NEITHER
+    A cell allows use ALONE where the judge is like a person, BESIDE people where it is informative, and NEITHER
     elsewhere, or where a run given beside the audit disqualifies the judge. Figures are [value, low, high].
     """
     lines: dict[tuple[str, str, str], list[dict[str, str]]] = {}
@@ -91,12 +93,12 @@ def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
 
 
 def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]:
-    use = {LIKE_A_PERSON: ALONE, INFORMATIVE: BESIDE}.get(row["verdict"], NEITHER)
+    use = {LIKE_A_PERSON: ALONE, INFORMATIVE: BESIDE}.get(present_name(row["verdict"]), NEITHER)
     if any(line["weight"] == DISQUALIFIES for line in lines):
         use = NEITHER
     cell = {key: row[key] for key in ("language", "criterion", "verdict")} | {"use": use}
     for figure in FIGURES:
-        ends = (row[f"{figure}{end}"] for end in ("", "_low", "_high"))
+        ends = (row.get(f"{figure}{end}", math.nan) for end in ("", "_low", "_high"))
         cell[figure] = [round(float(value), DIGITS) if known(value) else None for value in ends]
     return {**cell, "items": int(row["items"]), "sources": int(row["sources"])} | ({"lines": lines} if lines else {})
 

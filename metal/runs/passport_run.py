@@ -20,6 +20,7 @@ from metal.runs.passport import ALONE, FIGURES, FILE, issue, read_passport
 from metal.runs.run import Run
 
 Figure = partial(Column, format=figure, interval=True, direction="higher")
+NOTHING = (None, None, None)  # of a figure that an older passport lacks
 DESCRIBED: Tables = {
     "uses": (
         *HEAD,
@@ -27,6 +28,7 @@ DESCRIBED: Tables = {
         Column("use", "use", capital),
         Column("verdict", "verdict", capital),
         Figure("share_kept", "kept of what a person knows", format=percent),
+        Figure("order_kept", "order, of a person's", format=percent, later=True),
         Figure("below_person", "beside a person", format=signed),
         Figure("above_constant", "above a constant", format=signed),
         Column("items", "items", count, below=lambda row: f"{count(row['sources'])} sources"),
@@ -88,7 +90,7 @@ def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
         for cell in of["cells"]:
             row = {key: cell[key] for key in ("language", "criterion", "use", "verdict", "items", "sources")}
             for key in FIGURES:
-                row |= zip((key, f"{key}_low", f"{key}_high"), cell[key], strict=True)
+                row |= zip((key, f"{key}_low", f"{key}_high"), cell.get(key, NOTHING), strict=True)
             uses.append({"judge": judge, **row})
         hashes = ", ".join(f"{criterion} {hash_}" for criterion, hash_ in of.get("prompt_hash", {}).items())
         facts.append(

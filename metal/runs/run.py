@@ -21,7 +21,7 @@ from metal.data.records import Criterion, Manifest, Rater
 from metal.data.replacing import new_folder
 from metal.data.text import name
 from metal.errors import DataError, UsageError
-from metal.runs.columns import Column, Tables, names_of, unshown
+from metal.runs.columns import Column, Tables, required_names, unshown
 from metal.runs.parts import again, need_files, read_lines, read_manifest, read_table, write_parts
 
 ALL_LANGUAGES = ""
@@ -92,7 +92,7 @@ class Run:
         about = read_manifest(folder, cls.command)
         need_files(folder, ("raters.jsonl", "warnings.txt"), cls.command)
         tables = {
-            table: read_table(path, names_of(columns), cls.command)
+            table: read_table(path, required_names(columns), cls.command)
             for table, columns in {**cls.described, **cls.optional}.items()
             if (path := folder / "tables" / f"{table}.parquet").is_file() or table in cls.described
         }

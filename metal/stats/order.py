@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from metal.stats.measured import Measured, Ratio, jackknife, jackknife_ratio
+from metal.stats.measured import Measured, P, Ratio, jackknife, jackknife_ratio
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.seats import Seats
 from metal.stats.significance import t_tail
@@ -126,10 +126,14 @@ class Pair:
     @property
     def share(self) -> Ratio | None:
         """The judge's as a share of a person's; None where a person's is not shown to be above 0."""
+        return self.share_at(P)
+
+    def share_at(self, p: float) -> Ratio | None:
+        """The same with limits at p."""
         if not self.of_a_person.low() > 0:
             return None
         about = self.judge, self.person, self._judge_without, self._person_without
-        return jackknife_ratio(*about, self.by.times)
+        return jackknife_ratio(*about, self.by.times, p)
 
     @property
     def share_without(self) -> Numbers:

@@ -32,7 +32,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "Mean score and standard deviation at one budget of labels",
         "Mean scores across populations of raters",
         "Standard deviation by people per item",
-        "A judge found as good as a person with a power of 30%",
+        "A judge found like a person with a power of 30%",
         "A judge found informative or better with a power of 30%",
         "A generator's score within an interval narrower than 0.3",
         "What a language needs for all of it",

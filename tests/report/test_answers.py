@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.records import Rater
 from metal.genie.behaviour import ALL_CRITERIA, TESTED
 from metal.genie.monitor_tables import stands_out
 from metal.planning.plans import SCORE
-from metal.planning.verdicts import LIKE_A_PERSON
+from metal.planning.verdicts import NEW_JUDGE
 from metal.runs.board_run import BoardRun
 from metal.runs.design_run import DesignRun
 from metal.runs.leaderboard_run import LeaderboardRun
@@ -183,29 +183,34 @@ def need(
 
 STUDIES = [
     ([], "Nothing was asked that ratings could settle."),
-    ([need(AS_GOOD, "j", NAN, False)], "More ratings of this kind would settle nothing that was asked."),
-    ([need(AS_GOOD, "j", 50, False)], "The ratings there are settle all that was asked: buy none."),
+    ([need(LIKE_A_PERSON, "j", NAN, False)], "More ratings of this kind would settle nothing that was asked."),
+    ([need(LIKE_A_PERSON, "j", 50, False)], "The ratings there are settle all that was asked: buy none."),
     (
-        [need(AS_GOOD, "j", 50, False), need(INFORMATIVE, "j", NAN, False)],
+        [need(LIKE_A_PERSON, "j", 50, False), need(INFORMATIVE, "j", NAN, False)],
         "The ratings there are settle 1 of 2 questions; more of this kind would settle no other.",
     ),
     (
-        [need(SCORE, "g", 60), need(AS_GOOD, LIKE_A_PERSON, 100), need(AS_GOOD, "j", 300), need(INFORMATIVE, "j", 216)],
+        [
+            need(SCORE, "g", 60),
+            need(LIKE_A_PERSON, NEW_JUDGE, 100),
+            need(LIKE_A_PERSON, "j", 300),
+            need(INFORMATIVE, "j", 216),
+        ],
         "For a chance of 80% to show that j is informative on quality in Hindi: "
         "216 items x 3 people, of which 50 are there; the other 166 take 1 hour and $1,216, 10% test questions "
         "and a 20% fee included.",
     ),
     (
-        [need(INFORMATIVE, "j", 60, verdict=INFORMATIVE), need(AS_GOOD, "j", 300, verdict=INFORMATIVE)],
-        "For a chance of 80% to show that j is as good as a person on quality in Hindi: 300 items x 3 people",
+        [need(INFORMATIVE, "j", 60, verdict=INFORMATIVE), need(LIKE_A_PERSON, "j", 300, verdict=INFORMATIVE)],
+        "For a chance of 80% to show that j is like a person on quality in Hindi: 300 items x 3 people",
     ),
     (
-        [need(INFORMATIVE, "j", NAN, verdict=AS_GOOD), need(AS_GOOD, "j", 300, verdict=AS_GOOD)],
+        [need(INFORMATIVE, "j", NAN, verdict=LIKE_A_PERSON), need(LIKE_A_PERSON, "j", 300, verdict=LIKE_A_PERSON)],
         "The ratings there are settle all that was asked: buy none.",
     ),
     (
-        [need(AS_GOOD, LIKE_A_PERSON, 100)],
-        "To show that a judge like a person is as good as one on quality in Hindi:",
+        [need(LIKE_A_PERSON, NEW_JUDGE, 100)],
+        "To show that a judge like a person is like one on quality in Hindi:",
     ),
     (
         [need(SCORE, "g", 60, raters=1)],

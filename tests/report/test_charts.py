@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from metal.auditing.verdict import AS_GOOD, UNDECIDED, VERDICTS
+from metal.auditing.verdict import LIKE_A_PERSON, UNDECIDED, VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import MissingExtra, UsageError
 from metal.runs.audit_run import AuditRun
 from metal.show import svg
-from metal.show.audit.verdicts import verdicts_matrix
+from metal.show.audit.matrix import verdicts_matrix
 from metal.show.charts.agreement import CriterionF1, dots, f1_against_kappa, radar
 from metal.show.charts.bars import Bar, class_bars, length_histograms
 from metal.show.charts.dots import forest
@@ -180,9 +180,8 @@ def with_verdicts(run: AuditRun, verdicts: list[tuple[str, str, str]]) -> AuditR
     """The run with these verdicts (judge, language, verdict) on Task quality, and no others."""
     table = pd.DataFrame(verdicts, columns=["judge", "language", "verdict"])
     table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="", items=60, sources=60)
-    table = table.assign(
-        **dict.fromkeys(("share_kept", "share_kept_low", "share_kept_high", "above_constant", "items_needed"), math.nan)
-    )
+    unknown = ("share_kept", "share_kept_low", "share_kept_high", "above_constant", "items_needed")
+    table = table.assign(**dict.fromkeys((*unknown, "confirmed", "confirmed_bad"), math.nan), p_like=1.0, panel="")
     people = (
         run.rows("people", criterion="task_quality").iloc[[0] * len(table)].assign(language=list(table["language"]))
     )
@@ -196,7 +195,7 @@ def cells(tree: ElementTree.Element) -> list[ElementTree.Element]:
 
 def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> None:
     four = zip(("en", "hi", "sw", "zu"), VERDICTS, strict=False)
-    others = [("j2", "en", UNDECIDED), ("j2", "hi", AS_GOOD)]
+    others = [("j2", "en", UNDECIDED), ("j2", "hi", LIKE_A_PERSON)]
     run = with_verdicts(AuditRun.read(demo_run), [("a <b>", *pair) for pair in four] + others)
     chart = verdicts_matrix(run)
     tree = drawn(chart)
@@ -209,15 +208,15 @@ def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> Non
     words = ["good", "some", "none", "split", "open", "good"]
     assert [box.findtext(f"{SVG}text") for box in boxes] == words
     assert "a <b>, Task quality, Hindi: informative. Kappa −0.1." in [box.findtext(f"{SVG}title") for box in boxes]
-    row = ["Task quality", "j2", "Undecided", "As good as a person", "–", "–"]
+    row = ["Task quality", "j2", "Undecided", "Like a person", "–", "–"]
     assert [cell.text for cell in chart.numbers.rows[1]] == row
-    assert "2 as good as a person, 1 informative" in chart.alt
-    assert "As good as a person or informative: a <b> in 2 of 4, j2 in 1 of 2." in chart.alt
+    assert "2 like a person, 1 informative" in chart.alt
+    assert "Like a person or informative: a <b> in 2 of 4, j2 in 1 of 2." in chart.alt
 
 
 def test_many_verdicts_continue_below(demo_run: Path) -> None:
     languages = [f"{first}{second}" for first in "abcdefghij" for second in "knorst"]
-    verdicts = [(f"model-{n}/a-long-prompt-name", code, AS_GOOD) for n in range(30) for code in languages]
+    verdicts = [(f"model-{n}/a-long-prompt-name", code, LIKE_A_PERSON) for n in range(30) for code in languages]
     chart = verdicts_matrix(with_verdicts(AuditRun.read(demo_run), verdicts))
     tree = drawn(chart)
     boxes = cells(tree)

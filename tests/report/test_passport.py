@@ -71,7 +71,7 @@ def test_the_uses_are_the_verdicts_in_a_file_with_its_hash(
     assert hashlib.sha256(canonical.encode("ascii")).hexdigest() == recorded == passport.manifest["settings"]["sha256"]
     uses = {(cell["language"], cell["criterion"]): cell["use"] for cell in content["judges"]["copycat"]["cells"]}
     verdicts = {(row["language"], row["criterion"]): row["verdict"] for row in audit.records("verdicts")}
-    # It copies constructed:good, which is informative on task quality in Spanish and as good as a person elsewhere.
+    # It copies constructed:good, which is informative on task quality in Spanish and like a person elsewhere.
     assert verdicts["es", "task_quality"] == "informative"
     assert uses == dict.fromkeys(verdicts, ALONE) | {("es", "task_quality"): BESIDE}
     assert content["data"]["digest"] == audit.data["digest"]
@@ -120,7 +120,7 @@ ASKED = {"model": "m", "parameters": {"temperature": 0}, "prompt": "p", "prompt_
 CELLS = [
     {"language": language, "criterion": "tone", "verdict": verdict, "use": use}
     for language, verdict, use in (
-        ("en", "as good as a person", ALONE),
+        ("en", "like a person", ALONE),
         ("hi", "informative", BESIDE),
         ("ta", "undecided", "no"),
     )
@@ -244,7 +244,7 @@ def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: V
     audit = metal.audit(DEMO, given, criteria="hallucinations", resamples=100)
     made = metal.passport(audit, blind, date=DAY.isoformat())
     cells = {cell["language"]: cell for cell in made.content["judges"][GOOD]["cells"]}
-    assert (cells["hi"]["verdict"], cells["hi"]["use"]) == ("as good as a person", "no")
+    assert (cells["hi"]["verdict"], cells["hi"]["use"]) == ("like a person", "no")
     assert [line["weight"] for line in cells["hi"]["lines"]] == ["warns", "disqualifies"]
     assert cells["es"]["use"] == ALONE
     assert not [gap for gap in made.content["judges"][GOOD]["not_tested"] if "leans" in gap]

@@ -110,7 +110,7 @@ def test_many_judges_get_a_line_each(make_dataset: MakeDataset, report_on: Calla
     assert isinstance(tally, TableView)
     assert isinstance(best, TableView)
     assert [row[0].text for row in tally.rows] == ["good-1", "good-2", "good-3", "good-4"]
-    assert tally.rows[0][1].text == "1 as good as a person"
+    assert tally.rows[0][1].text == "1 like a person"
     assert best.title == "Verdicts on good-1"
     assert not any(isinstance(part, TableView) for part in rest)
     assert any(isinstance(part, Paragraph) and "Signature" in part.text for part in screen(run, verbose=True))
@@ -196,11 +196,13 @@ def test_one_judge_in_five_languages_takes_25_lines(reference: Path, tmp_path: P
     lines = [*done.err.splitlines(), *done.out.splitlines()]
     assert len(lines) <= 25
     assert max(map(len, lines[3:])) <= 80
-    assert lines[3].startswith("gpt-4-32k/detailed is nowhere shown to be as good as a person")
-    assert re.search(r"^Malayalam +Informative, 20% +Informative, 34% +Uninformative, 10%$", done.out, re.MULTILINE)
+    assert lines[3].startswith("gpt-4-32k/detailed is nowhere shown to agree with people as they agree with")
+    assert re.search(
+        r"^Malayalam +Informative, 64/58% +Informative, 37/62% +Uninformative, 11%$", done.out, re.MULTILINE
+    )
     below = lines[lines.index("", 6) + 1 :]
     starts = [line.partition(":")[0] for line in below if not line.startswith(" ")]
-    assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 3 (-v)", "Report"]
+    assert starts == ["Beware of F1 alone", "What to do next", "warning, the first of 2 (-v)", "Report"]
 
 
 @pytest.mark.parametrize("criteria", [1, 5])
@@ -235,13 +237,13 @@ def test_many_languages_with_the_same_verdicts_stand_together_and_others_are_cou
     assert isinstance(matrix, TableView)
     assert matrix.columns == ("", "Arabic, Bangla and 11 more", "Swahili")
     assert [(cell.text, cell.below) for cell in matrix.rows[0][1:]] == [
-        ("As good as a person", "100%"),
+        ("Like a person", "100/100%"),
         ("Uninformative", ""),
     ]
     lines = at_width(80, matrix)
-    assert len(lines) == 5 + 4
+    assert len(lines) == 5 + 5
     good = " ".join(map(str.strip, lines[5:7]))  # by name, also where the heading has only the first
-    assert good == f"As good as a person: on task_quality in {listed(sorted(map(language_name, right)))}."
+    assert good == f"Like a person: in {listed(sorted(map(language_name, right)))} (task_quality)."
 
 
 def test_time_is_shown_where_nobody_knows_how_much_there_is_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -16,8 +17,10 @@ import pytest
 import metal
 from metal.api.options import options_of
 from metal.auditing import judging
+from metal.auditing.scores import ONCE
 from metal.auditing.standing import NOTHING, THIN
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, ONCE, UNDECIDED, UNINFORMATIVE, UNSURE
+from metal.auditing.together import together_rows
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, UNDECIDED, UNINFORMATIVE, UNSURE, Verdict
 from metal.data import text
 from metal.data.dataset import Card, Dataset
 from metal.data.formats import read as read_draft
@@ -223,9 +226,9 @@ def test_the_matrix_holds_every_verdict(run: AuditRun) -> None:
     assert first is not None
     assert first.reason.startswith("constant, task_quality, English: uninformative. It gave one answer only.")
     assert (first.figure, first.bar) == (
-        "keeps 0% · 60 items",
-        ("M6.0 6H6.0", "M6.0 0v12"),
-    )  # a constant stands at the left end
+        "exact 0%, order 0% · 60 items",
+        ("M0.0 6H12.0", "M6.0 0v12"),
+    )  # a constant stands at the left end; of 10 items of a class no recall is known exactly
 
 
 @pytest.mark.parametrize(
@@ -279,19 +282,16 @@ def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
 
 
 def test_the_first_screen_answers(run: AuditRun) -> None:
-    assert (
-        headline(run)
-        == "Of 2 judges only good is shown to be as good as a person: on task_quality in English and Hindi."
-    )
+    assert headline(run) == f"Of 2 judges only good {AGREES}: in English and Hindi (task_quality)."
     assert lead(run) == (
-        "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells no more than a constant answer would. "
-        "At most about 1 of those as good may be so by chance."
+        "Of 4 cases, in 2 a judge is like a person; in 2 a judge tells hardly more than a constant answer would. "
+        "Of cases named so, at most 5% are expected to be wrong."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
     assert lines["Worst"].startswith("constant on task_quality in ")
     assert lines["Judges"] == (
-        "As good as a person or informative most often good (100% of 2), least often constant (0% of 2)."
+        "Like a person or informative most often good (100% of 2), least often constant (0% of 2)."
     )
     assert "Languages" not in lines  # they are alike
     assert "that people are right" in lines["Not to be concluded"]
@@ -317,69 +317,115 @@ def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, r
     assert lead(report_on(make_dataset({"en": of, "hi": of}, name="two"))) == "In all 2 cases nothing can be said yet."
 
 
+def with_verdicts(run: AuditRun, verdicts: dict[str, list[str]], p: float) -> AuditRun:
+    """The run with these verdicts, by judge and then language; p: of those that are like a person."""
+    table = run.tables["verdicts"].sort_values(["judge", "language"]).assign(below_person=0.0, p_like=1.0, unshown="")
+    table["verdict"] = [verdict for judge in sorted(verdicts) for verdict in verdicts[judge]]
+    table.loc[table["verdict"] == LIKE_A_PERSON, "p_like"] = p
+    made = [
+        Verdict(row["language"], row["criterion"], row["judge"], row["verdict"], "", p_like=row["p_like"])
+        for row in table.to_dict("records")
+    ]
+    together = pd.DataFrame(list(together_rows(made, [math.nan] * len(made)))).assign(signature="")
+    return replace(run, tables={**run.tables, "verdicts": table, "together": together})
+
+
+AGREES = "agrees with people as they agree with each other"
+FOUR = ("en", "hi", "sw", "ta")
+
+
 @pytest.mark.parametrize(
     ("verdicts", "says"),
     [
-        ({"j": [AS_GOOD] * 4}, "j is as good as a person in all 4 cases."),
         (
-            {"j": [AS_GOOD, AS_GOOD, INFORMATIVE, UNDECIDED]},
-            "j is as good as a person on task_quality in English and Hindi, and nowhere else.",
-        ),
-        # Of 4 cases chance (5% each) gives one or none in 99 of 100 audits, of 8 two or fewer.
-        (
-            {"j": [AS_GOOD, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            "j looks as good as a person on task_quality in English: 1 of 4 cases, no more than chance may give.",
+            {"j": [LIKE_A_PERSON] * 4},
+            f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to be wrong.",
         ),
         (
-            {"j": [AS_GOOD] + [UNDECIDED] * 3, "k": [AS_GOOD] + [UNDECIDED] * 3},
-            "2 of 8 cases look as good as a person, no more than chance may give.",
+            {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
+            f"j {AGREES} in English and Hindi (task_quality). Do not use it for task_quality in Tamil.",
+        ),
+        ({"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]}, f"j {AGREES} in English (task_quality)."),
+        (
+            {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
+            f"Of 2 judges only j {AGREES}: in English, Hindi and Swahili (task_quality).",
         ),
         ({"j": [DISAGREE] * 4}, "Nobody can be judged here: people disagree among themselves in 4 cases."),
         (
-            {"j": [AS_GOOD] * 3 + [UNDECIDED], "k": [AS_GOOD] + [UNDECIDED] * 3},
-            "j is as good as a person in 3 of 4 cases, more often than any other of the 2 judges.",
+            {"j": [LIKE_A_PERSON] * 3 + [UNINFORMATIVE], "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
+            f"j {AGREES} in 3 of 4 cases, more often than any other of the 2 judges. Do not use it for task_quality in "
+            "Tamil.",
         ),
         (
-            {"j": [AS_GOOD] * 2 + [UNDECIDED] * 2, "k": [AS_GOOD] * 2 + [UNDECIDED] * 2},
-            "In 4 of 8 cases a judge is as good as a person, none of the 2 in more than 2.",
+            {"j": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2, "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2},
+            f"In 4 of 8 cases a judge {AGREES}, none of the 2 in more than 2.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
-            "None of the 2 judges is shown to know more than a constant answer does.",
+            "None of the 2 judges is shown to know more than a constant answer does. Do not use j.",
         ),
+        ({"j": [UNINFORMATIVE] * 4}, "j is nowhere shown to know more than a constant answer does. Do not use it."),
     ],
 )
 def test_headlines(verdicts: dict[str, list[str]], says: str, make_dataset: MakeDataset, report_on: ReportOn) -> None:
     scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
-    run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw", "ta"), scores)))
-    table = run.tables["verdicts"].sort_values(["judge", "language"])
-    table["verdict"] = [verdict for judge in sorted(verdicts) for verdict in verdicts[judge]]
-    table["below_person"] = 0.0  # each was compared with people
-    run = replace(run, tables={**run.tables, "verdicts": table})
+    run = with_verdicts(report_on(make_dataset(dict.fromkeys(FOUR, scores))), verdicts, p=0.001)
     assert headline(run) == says
-    assert ("Chance alone may make" in lead(run)) == ("no more than chance" in says)
 
 
-def test_the_nearest_judge_is_the_surest_and_lucky_choices_and_recalibration_are_said(
+@pytest.mark.parametrize(
+    ("verdicts", "says", "listed"),
+    [
+        # A cell of 4 at p = .04: 4 x .04 = .16 of Benjamini and Hochberg.
+        (
+            {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
+            f"j {AGREES} in English (task_quality) by that case's own verdict only: looked at together, the 4 cases do "
+            "not show it.",
+            "1 by its own verdict only: in English (task_quality).",
+        ),
+        # All 4 of 4 at p = .04: 4 / 4 x .04 = .04.
+        (
+            {"j": [LIKE_A_PERSON] * 4},
+            f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to be wrong.",
+            "Like a person when all are looked at together: in English, Hindi, Swahili and Tamil (task_quality).",
+        ),
+        # Over two judges by Benjamini and Yekutieli: 8 / 2 x 2.72 x .04.
+        (
+            {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
+            f"A judge {AGREES} in 2 of 8 cases by these cases' own verdicts only: looked at together, the 8 cases do "
+            "not show it.",
+            "2 by their own verdict only: j in English (task_quality); k in English (task_quality).",
+        ),
+    ],
+)
+def test_what_holds_only_by_its_own_verdict_is_said(
+    verdicts: dict[str, list[str]], says: str, listed: str, make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
+    scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
+    run = with_verdicts(report_on(make_dataset(dict.fromkeys(FOUR, scores))), verdicts, p=0.04)
+    assert headline(run) == says
+    assert listed in lead(run)
+
+
+def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     make_dataset: MakeDataset, report_on: ReportOn
 ) -> None:
     scores = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1], "k": [0, 1]}
     run = report_on(make_dataset(dict.fromkeys(("en", "hi"), scores)))
-    table = run.tables["verdicts"].sort_values(["judge", "language"]).assign(verdict=INFORMATIVE, above_constant=0.1)
-    table["share_kept"], table["share_kept_low"], table["share_kept_high"] = zip(
-        (0.79, 0.25, 1.72), (0.55, 0.43, 0.67), (0.5, 0.1, 0.9), (0.6, 0.3, 0.8), strict=True
-    )
-    table["reason"] = ["", "", "", f"{ONCE} -15 is added to its scores"]
+    run = with_verdicts(run, {"j": [INFORMATIVE] * 2, "k": [INFORMATIVE] * 2}, p=1.0)
+    table = run.tables["verdicts"].assign(above_constant=0.1)
+    table["reason"] = ["", "", "", f"{ONCE} (-15; then 0.00 beside a person)"]
+    together = run.tables["together"].assign(kept_at_least=[-0.2, 0.42, 0.05, math.nan])
     picked = pd.DataFrame({"optimism": [0.02, 0.66]})
-    run = replace(run, tables={**run.tables, "verdicts": table, "picked": picked})
+    run = replace(run, tables={**run.tables, "verdicts": table, "together": together, "picked": picked})
     assert headline(run) == (
-        "None of the 2 judges is shown to be as good as a person; the surest case is j on task_quality in Hindi: "
-        "it keeps 55% [43%, 67%] of what one knows."
+        "None of the 2 judges is shown to agree with people as they agree with each other; in the surest of 4 cases, "
+        "task_quality in Hindi, j keeps at least 42% of what a person knows."
     )
     assert lead(run) == (
-        "Of 4 cases, in 1 a judge is as good as a person once recalibrated; in 3 a judge is informative, but not shown "
-        "to be as good. The judge that looks best in a case may be the luckiest: up to 66 percentage points of what it "
-        "keeps are luck. The surest case is the one whose 90% interval begins highest."
+        "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is informative, but not shown "
+        "to be like a person. The judge that looks best in a case may be the luckiest: up to 66 percentage points of "
+        "what it keeps are luck."
     )
 
 
@@ -505,13 +551,13 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(unpacked(content)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["Task quality", "Hindi"][5].text == "0.62"
-    # In Hindi it keeps 0.65 of what a person knows by all three people; one finds 13% of what the others call bad.
     assert headline(run) == (
-        "gpt-4-32k/detailed is nowhere shown to be as good as a person; "
-        "the surest case is hallucinations in Kannada: it keeps 63% [44%, 91%] of what one knows."
+        "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other; in the surest of 15 "
+        "cases, task quality in Kannada, it keeps at least 48% of what a person knows. Do not use it for "
+        "hallucinations in Malayalam."
     )
     assert lead(run).startswith(
-        "Of 15 cases, in 11 it is informative, but not shown to be as good; in 3 it tells no more"
+        "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it tells hardly more"
     )
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
-from operator import itemgetter
+from collections.abc import Iterator
 from typing import Any
 
 from metal.auditing.own_outputs import PREFERS
-from metal.auditing.scores import ONCE
+from metal.auditing.panel import confirmed_words
 from metal.auditing.standing import NOTHING
-from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, UNDECIDED, UNINFORMATIVE, VERDICTS, today
-from metal.data.languages import language_name
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import (
     capital,
     coverage,
@@ -28,162 +24,18 @@ from metal.data.text import (
 )
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import DISQUALIFIES, NOTED
-from metal.show.audit.verdicts import merit
-from metal.show.parts import case_of, criterion_in_words, data_of, go_on
+from metal.show.audit.headline import MOST_NAMED, PLACE, Cells, alone, place, rank
+from metal.show.audit.headline import headline as headline
+from metal.show.audit.headline import lead as lead
+from metal.show.audit.verdicts import bad_label
+from metal.show.parts import data_of, go_on, in_a_folder
 from metal.show.view import Remark
-from metal.stats.significance import binomial_cdf
 
-ERROR = 0.05  # of a verdict *as good as a person*, and of how many of them chance may give
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 LOW_COVERAGE = 0.95
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
-SHOWN = 0.005  # less is 0% in words
-MOST_NAMED = 3
-Cells = Sequence[dict[str, Any]]
-PLACE = itemgetter("judge", "language", "criterion")
-
-
-def place(run: AuditRun, cell: dict[str, Any]) -> str:
-    """`on task quality in Hindi`"""
-    return f"on {case_of(run, cell)}"
-
-
-def rank(cell: dict[str, Any], end: str = "") -> tuple[int, bool, float]:
-    """Low for a good verdict and, among equal verdicts, for a judge that knows much (`merit`)."""
-    return VERDICTS.index(today(cell["verdict"])), *merit(cell, end)
-
-
-def knows(cell: dict[str, Any]) -> str:
-    """What the judge keeps of what a person knows, or how far above a constant it is, with its interval."""
-    if ONCE in cell["reason"]:
-        return "is as good as a person once recalibrated"
-    if known(cell["share_kept"]) and cell["share_kept"] < 0:
-        return "is below a constant answer as given"
-    if known(cell["share_kept"]):
-        return f"keeps {estimate(cell, 'share_kept', percent)} of what one knows"
-    return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
-
-
-def _by_chance(cells: Cells) -> int:
-    """How many of the cases may be *as good as a person* by chance alone: no more in 19 of 20 audits.
-
-    Where a judge was compared with people, chance gives that verdict in 5% at most.
-    """
-    compared = sum(known(cell["below_person"]) for cell in cells)
-    return int((binomial_cdf(compared, ERROR).round(9) < 1 - ERROR).sum())
-
-
-def headline(run: AuditRun) -> str:
-    """The answer in a sentence."""
-    cells = run.judged
-    if not cells:
-        return "Only the people were compared: no judge took part."
-    judges = list(dict.fromkeys(cell["judge"] for cell in cells))
-    who = within(judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
-    good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
-    if good:
-        return _good(run, cells, good, judges)
-    nearest = min(cells, key=partial(rank, end="_low"))  # the surest: a wide interval makes no best case
-    if nearest["verdict"] == INFORMATIVE:
-        where = place(run, nearest)
-        if len(judges) > 1:
-            surest = f"the surest case is {within(nearest['judge'])} {where}: it {knows(nearest)}"
-            return f"{who} is shown to be as good as a person; {surest}."
-        if len(cells) == 1:
-            return f"{who} is not shown to be as good as a person {where}: it {knows(nearest)}."
-        surest = f"the surest case is {case_of(run, nearest)}: it {knows(nearest)}"
-        return f"{who} is nowhere shown to be as good as a person; {surest}."
-    verdicts = {cell["verdict"] for cell in cells}
-    if verdicts == {UNDECIDED}:
-        whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
-        nothing = all(NOTHING in cell["reason"] for cell in cells)
-        why = f"there is {NOTHING} in people's ratings" if nothing else "the ratings are too few or too uncertain"
-        return f"Whether {whom} can be trusted is still undecided: {why}."
-    if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
-        return f"Nobody can be judged here: people disagree among themselves {_cases(run, cells, DISAGREE)}."
-    return f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant answer does."
-
-
-def _good(run: AuditRun, cells: Cells, good: Cells, judges: Sequence[str]) -> str:
-    """The headline where some judge is as good as a person somewhere."""
-    wins = Counter(cell["judge"] for cell in good)
-    best, most = wins.most_common(1)[0]
-    total = sum(cell["judge"] == best for cell in cells)
-    name = within(best)
-    where = _where(run, [cell for cell in good if cell["judge"] == best])
-    share = f"in {'all ' if most == total else ''}{most if most == total else f'{most} of {total}'} cases"
-    if len(good) <= _by_chance(cells):
-        count = f"{len(good):,} of {plural(len(cells), 'case')}"
-        if len(wins) == 1 and most <= MOST_NAMED:
-            return f"{name} looks as good as a person {where}: {count}, no more than chance may give."
-        return f"{count} look as good as a person, no more than chance may give."
-    praise = f"as good as a person {where if most <= MOST_NAMED or total == 1 else share}"
-    elsewhere = "" if most == total else ", and nowhere else" if most <= MOST_NAMED else ""
-    if len(judges) == 1:
-        return f"{name} is {praise}{elsewhere}."
-    if len(wins) == 1:
-        cases = where if most <= MOST_NAMED else share
-        return f"Of {len(judges)} judges only {name} is shown to be as good as a person: {cases}."
-    if list(wins.values()).count(most) > 1:
-        cases = f"In {len(good):,} of {plural(len(cells), 'case')} a judge is as good as a person"
-        return f"{cases}, none of the {len(judges)} in more than {most}."
-    return f"{name} is as good as a person {share}, more often than any other of the {len(judges)} judges."
-
-
-def _where(run: AuditRun, cells: Cells) -> str:
-    """`on task quality in Hindi and Tamil`; a number where these are many."""
-    return f"in {len(cells)} cases" if len(cells) > MOST_NAMED else each_place(run, cells)
-
-
-def each_place(run: AuditRun, cells: Cells) -> str:
-    """`on task quality in Hindi and Tamil`, however many these are."""
-    by_criterion: dict[str, list[str]] = {}
-    for cell in cells:
-        by_criterion.setdefault(cell["criterion"], []).append(language_name(cell["language"]))
-    return listed(
-        [f"on {criterion_in_words(run, criterion)} in {listed(names)}" for criterion, names in by_criterion.items()]
-    )
-
-
-def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
-    distinct = list(
-        {(cell["criterion"], cell["language"]): cell for cell in cells if cell["verdict"] == verdict}.values()
-    )
-    return _where(run, distinct)
-
-
-def lead(run: AuditRun) -> str:
-    """How often there is each verdict, in plain words."""
-    cells = run.judged
-    if len(cells) < 2:
-        return ""
-    counts = Counter(ONCE if ONCE in cell["reason"] else cell["verdict"] for cell in cells)
-    who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
-    chance = _by_chance(cells)
-    shown = counts[LIKE_A_PERSON] > chance
-    says = {
-        LIKE_A_PERSON: f"{who} {'is' if shown else 'looks'} as good as a person",
-        ONCE: f"{who} is as good as a person once recalibrated",
-        INFORMATIVE: f"{who} is informative, but not shown to be as good",
-        UNINFORMATIVE: f"{who} tells no more than a constant answer would",
-        DISAGREE: "people disagree among themselves",
-        UNDECIDED: "nothing can be said yet",
-    }
-    parts = [f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]]
-    words = f"Of {len(cells):,} cases, {'; '.join(parts)}."
-    if len(parts) == 1:
-        words = f"In all {len(cells):,} cases {says[next(iter(counts))]}."
-    if counts[LIKE_A_PERSON] and chance:
-        few = f"At most about {chance:,} of those as good may be so by chance."
-        words += f" {few if shown else f'Chance alone may make {counts[LIKE_A_PERSON]:,} look as good.'}"
-    most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
-    if most >= SHOWN:
-        points = plural(round(100 * most), "percentage point")
-        words += f" The judge that looks best in a case may be the luckiest: up to {points} of what it keeps are luck."
-    if "; the surest case is " in headline(run):
-        words += " The surest case is the one whose 90% interval begins highest."
-    return words
+SECOND_PERSON = 60  # items of each language that a second person is to rate
 
 
 def scope(run: AuditRun) -> str:
@@ -209,11 +61,13 @@ def cards(run: AuditRun) -> Iterator[Remark]:
         yield own
     if people := _people(run, cells):
         yield people
+    if doubtful := _hardly_confirmed(run, cells):
+        yield doubtful
     yield _next(run, cells)
 
 
 def _against(run: AuditRun, cells: Cells) -> Remark | None:
-    """What runs given beside say against judges that are as good as a person, or informative; the gravest first."""
+    """What runs given beside say against judges that are like a person, or informative; the gravest first."""
     good = {PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE)}
     against = [row for row in run.lines if row["weight"] != NOTED and PLACE(row) in good]
     against.sort(key=lambda row: (row["weight"] != DISQUALIFIES, *good[PLACE(row)]))
@@ -307,6 +161,36 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
     return Remark("People disagree", f"{capital(where)}{more}. No judge can be validated there before people agree.")
 
 
+def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
+    """Where people hardly confirm each other's labels, so that agreement with them cannot show who is right."""
+    doubts: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
+    for cell in cells:
+        words = confirmed_words(cell, bad_label(run, cell["criterion"])) if "confirmed" in cell else ""
+        if words and cell["verdict"] != DISAGREE:  # which is said already
+            doubts.setdefault((cell["criterion"], cell["language"]), (cell, words))
+    if not doubts:
+        return None
+    worst, words = min(doubts.values(), key=_confirmed)
+    more = f" ({plural(len(doubts), 'such case')})" if len(doubts) > 1 else ""
+    items = plural(int(worst["items"]), "item")
+    todo = f"have somebody who knows the language decide on these {items} wherever people differ"
+    return Remark("People hardly confirm each other", f"{capital(place(run, worst))}, {words}{more}; {todo}.")
+
+
+def _confirmed(doubt: tuple[dict[str, Any], str]) -> float:
+    shares = doubt[0]["confirmed"], doubt[0]["confirmed_bad"]
+    return float(min(share for share in shares if known(share)))
+
+
+def _second_person(run: AuditRun) -> Remark:
+    """One person an item: the commands that hand a few outputs to a second one."""
+    first, folder = in_a_folder(run)
+    draw = f"metal sample labels {folder} --labels {SECOND_PERSON}"
+    hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
+    words = f"Have a second person rate {SECOND_PERSON} items of each language:"
+    return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
+
+
 def _next(run: AuditRun, cells: Cells) -> Remark:
     """The case where the fewest further items would decide, and the command that plans them."""
     title = "What to do next"
@@ -316,6 +200,8 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             "Let a judge rate the same outputs:",
             f"metal judge {data_of(run)} --judge MODEL",
         )
+    if all(alone(cell) for cell in cells):
+        return _second_person(run)
     undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
     if all(NOTHING in cell["reason"] for cell in cells):
         return Remark(title, "Have worse outputs rated, too: where all are alike, no judge is told from a constant.")

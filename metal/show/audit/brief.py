@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, capital, listed, name, percent, plural
+from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
-from metal.show.audit.answer import each_place, headline
+from metal.runs.columns import Row
+from metal.show.audit.headline import each_place, headline
 from metal.show.audit.people import kappa_table
-from metal.show.audit.verdicts import SIGNS, WORDS, JudgeVerdicts, VerdictCell, by_judge, judged_criteria, standing
+from metal.show.audit.verdicts import (
+    AGREEMENT,
+    SIGNS,
+    WORDS,
+    JudgeVerdicts,
+    VerdictCell,
+    by_judge,
+    judged_criteria,
+    shortly_kept,
+    standing,
+)
 from metal.show.view import Cell, TableView
 
 MOST_ROWS = 15  # of all matrices; of more, the best judge's matrix under a line for each judge
@@ -20,6 +32,11 @@ MOST_SHARED = 6  # rows of languages that share one
 MOST_CELLS = 50
 MOST_CRITERIA = 12
 MOST_NAMED = 2  # of these
+# What a percentage is, without and with the order of outputs on some scale.
+PERCENT = (
+    "%: the share it keeps of what a person knows",
+    "%: the shares it keeps of a person's exact answers / of a person's order",
+)
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 
@@ -33,7 +50,9 @@ def brief(run: AuditRun) -> Iterator[TableView]:
     if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
         yield _tally(run, judges)
         judges = judges[:1]
-    yield from (_matrix(run, of) for of in judges)
+    for number, of in enumerate(judges):
+        matrix = _matrix(run, of)
+        yield matrix if number else replace(matrix, notes=(*matrix.notes, AGREEMENT))
 
 
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
@@ -68,8 +87,9 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         plural(number, noun, "criteria" * (noun == "criterion")) for noun, number in more.items() if number
     ]:
         notes.append(f"With -v also: {' and '.join(left_out)} more.")
-    shares = any("%" in cell.text + cell.below for row in rows for cell in row if isinstance(cell, Cell))
-    meant = ["%: the share it keeps of what a person knows"] if shares else []
+    cells_of = [cell for row in rows for cell in row if isinstance(cell, Cell)]
+    shares = any("%" in cell.text + cell.below for cell in cells_of)
+    meant = [PERCENT[any("/" in cell.below + cell.text for cell in cells_of)]] if shares else []
     meant += ["in brackets: a 90% interval"] if "[" in headline(run) else []
     if meant:
         notes.insert(0, capital(f"{'; '.join(meant)}."))
@@ -81,10 +101,10 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         (language, cell.row)
         for language, cells in columns
         for cell in cells
-        if cell and cell.row["verdict"] == LIKE_A_PERSON
+        if cell and cell.row["verdict"] == run.best_verdict
     ]
     if not {language for language, _ in good} <= named:
-        notes.insert(0, f"{LIKE_A_PERSON.capitalize()}: {each_place(run, [row for _, row in good])}.")
+        notes.insert(0, f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}.")
     heads = ("", *(_called([language for language, _ in group]) for group in shown))
     return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
 
@@ -111,11 +131,19 @@ def _shared(cells: Cells, signs: bool) -> Cell | str:
     first = cells[0]
     if not first:
         return UNDEFINED
-    below = {cell.short: cell.row["share_kept"] for cell in cells if cell}
-    shares = all(short.startswith(percent(share)) for short, share in below.items())
-    ends = next(iter(below)) if len(below) == 1 else ""
-    if shares and len(below) > 1:
-        ends = f"{percent(min(below.values()))[:-1]}–{percent(max(below.values()))}"
+    shorts = {cell.short for cell in cells if cell}
+    shares = all(short[:1].isdigit() or short.startswith("order") for short in shorts)
+    ends = next(iter(shorts)) if len(shorts) == 1 else ""
+    if shares and len(shorts) > 1:
+        rows = [cell.row for cell in cells if cell]
+        ends = shortly_kept(first.row, lambda column: _least_to_most(rows, column))
     if signs:
         return Cell(f"{_sign(first)[0]} {ends if shares else ''}".rstrip(), mark=first.style)
     return Cell(first.words, ends, first.style)
+
+
+def _least_to_most(rows: Sequence[Row], column: str) -> str:
+    """`37–72%`; as it is where all are equal."""
+    shares = [row[column] for row in rows if known(row.get(column))]
+    least, most = percent(min(shares)), percent(max(shares))
+    return least if least == most else f"{least[:-1]}–{most}"

@@ -20,7 +20,7 @@ from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
 
 FIGURES = {
-    "verdicts": ("share_kept", "below_person", "above_constant", "items_needed"),
+    "verdicts": ("share_kept", "order_kept", "kappa_kept", "below_person", "above_constant", "items_needed"),
     "judges": ("weighted_f1", "majority_f1", "kappa", "leniency", "alt_test_winning_rate", "coverage"),
     "scores": ("skill", "person_skill", "skill_recalibrated", "shift", "correlation", "person_correlation"),
     "pairs": ("swap_consistency", "first_place"),

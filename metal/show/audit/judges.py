@@ -138,6 +138,13 @@ FURTHER = {
         "The choice is made again in every resample of sources. Among judges that are all equally good this takes away "
         "about two thirds of the flattery, not all of it.",
     ),
+    "together": (
+        "Many verdicts looked at together",
+        "A verdict is about its own cell, and wrong in at most 5% of cases; of many, some are. p: of *like a person*, "
+        "corrected for the languages of the judge on the criterion (Benjamini and Hochberg), and for all cells "
+        "(Benjamini and Yekutieli): of those at most 0.05, at most 5% are expected to be wrong. Keeps at least: of a "
+        "person's exact answers, all cells at once with an error of 5%.",
+    ),
     "remarks": (
         "What other runs say of the judges",
         "Lines of the runs that were given beside the data. They change no verdict; the CSV has their signatures.",

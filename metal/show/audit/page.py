@@ -75,7 +75,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "judged": verdicts.judged_criteria(run),
         "names": {code: name(language_name(code)) for code in run.languages},
         "label": lambda criterion: criterion.title,
-        "words": verdicts.WORDS,
+        "agreement": verdicts.AGREEMENT,
         "verdicts": cells,
         "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
         "bars_left": any(True for _ in lines),
@@ -214,7 +214,8 @@ def verdict_table(run: AuditRun) -> TableView:
     """Judges and criteria in rows, languages in columns, verdicts in cells."""
     rows = sorted(run.records("verdicts"), key=lambda row: run.judge_names.index(row["judge"]))
     keys = {"judge": "judge", "criterion": ""}
-    return across_languages(run, "verdicts", "Verdicts", rows, keys, lambda rows: Cell(rows[0]["verdict"]))
+    of, notes = (lambda rows: Cell(rows[0]["verdict"])), (verdicts.AGREEMENT,)
+    return across_languages(run, "verdicts", "Verdicts", rows, keys, of, notes=notes)
 
 
 def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
@@ -224,4 +225,5 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
         return
     for row in records:
         where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
-        yield Paragraph(f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}")
+        beside = verdicts.beside_words(run, row)
+        yield Paragraph(" ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside]))

@@ -1,24 +1,24 @@
-"""Every verdict of an audit: the matrix that a page begins with, and all of them in one picture."""
+"""Every verdict of an audit as it is shown: word, sign, what the judge keeps, the reason."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from textwrap import wrap
 
+from metal.auditing.panel import confirmed_words
 from metal.auditing.scores import ONCE, RECALIBRATED
 from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, NOTHING, THIN
 from metal.auditing.verdict import (
     AS_GOOD,
+    AS_GOOD_ONCE,
     DISAGREE,
     INFORMATIVE,
     LIKE_A_PERSON,
     UNDECIDED,
     UNINFORMATIVE,
     UNSURE,
-    VERDICTS,
 )
 from metal.data.languages import language_name
 from metal.data.records import Criterion
@@ -26,8 +26,6 @@ from metal.data.text import (
     UNDEFINED,
     capital,
     known,
-    listed,
-    name,
     percent,
     plural,
     rounded,
@@ -37,8 +35,8 @@ from metal.data.text import (
 )
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
-from metal.show import svg
-from metal.show.view import Chart, TableView
+
+AGREEMENT = "Agreement with these people, not truth: what all get wrong counts as right."
 
 # Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
 SIGNS = {
@@ -48,20 +46,6 @@ SIGNS = {
     UNINFORMATIVE: ("○", "none"),
     DISAGREE: ("≠", "split"),
     UNDECIDED: ("…", "open"),
-}
-LEFT, STEP, INK = 142.0, 19, "#17181b"
-LETTER, WIDEST = 6.6, 66.0  # of the names of languages above the cells; of a cell
-WITH_WORD = 55.0  # a cell this wide has room for its word
-LABEL = 23  # characters of a judge's name that fit left of the cells
-MOST_DESCRIBED = 6  # judges counted one by one in the words for those who cannot see the picture
-
-# Fill, border and dashes of a verdict's cell, as on the page; its shape and word say the same without colour.
-LOOKS = {
-    "good": ("#8fc0ef", "#0060a8", None),
-    "some": ("#dcebfa", "#5b93c6", "4 2"),
-    "none": ("#f7c79b", "#a84300", None),
-    "split": ("#f3e3f5", "#8a4b94", "6 2"),
-    "open": ("#e4e5e9", "#7c828e", "1.5 2"),
 }
 
 
@@ -74,6 +58,7 @@ WORDS = {
     "split": "People disagree",
     "open": "Undecided",
 }
+OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}  # of runs before version 0.2
 UNCERTAIN = "too uncertain"
 LINE = 6.0, 76.0  # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
 
@@ -105,13 +90,15 @@ class VerdictCell:
 
     @property
     def words(self) -> str:
-        """The verdict as it is said where there is room."""
-        return WORDS[self.style]
+        """The verdict as it is said where there is room, in the words of its run."""
+        old = self.row["verdict"] == AS_GOOD or AS_GOOD_ONCE in self.row["reason"]
+        return OLD_WORDS[self.style] if old and self.style in OLD_WORDS else WORDS[self.style]
 
     @property
     def share_kept(self) -> str:
-        """The share it keeps, for sorting; empty where that is not known."""
-        return f"{self.row['share_kept']:.2f}" if known(self.row["share_kept"]) else ""
+        """The share that judges are sorted by (`merit`); empty where that is not known."""
+        unknown, share = merit(self.row)
+        return "" if unknown else f"{-share:.2f}"
 
     @property
     def word(self) -> str:
@@ -130,13 +117,10 @@ class JudgeVerdicts:
     @property
     def counts(self) -> list[tuple[str, str, int]]:
         """Style, words and number of each verdict that it got, best first."""
-        styles = Counter(cell.style for row in self.cells for cell in row if cell)
-        return [(style, words, styles[style]) for style, words in WORDS.items() if styles[style]]
-
-
-def legend() -> list[tuple[str, str, str]]:
-    """Sign, word and meaning of each verdict, best first."""
-    return [(*SIGNS[verdict], verdict) for verdict in VERDICTS]
+        cells = [cell for row in self.cells for cell in row if cell]
+        styles = Counter(cell.style for cell in cells)
+        words = {cell.style: cell.words for cell in cells}
+        return [(style, words[style], styles[style]) for style in WORDS if styles[style]]
 
 
 def judged_criteria(run: AuditRun) -> list[Criterion]:
@@ -161,7 +145,7 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
             run.raters[judge].kind if judge in run.raters else "",
             tuple(
                 tuple(
-                    _cell(row, criterion, f"why-{which}-{down}-{across}", lines.get(key, ()), first.get(key))
+                    _cell(run, row, f"why-{which}-{down}-{across}", lines.get(key, ()), first.get(key))
                     if (row := by.get(key := (judge, criterion.name, language)))
                     else None
                     for across, language in enumerate(languages, 1)
@@ -184,20 +168,68 @@ def standing(of: JudgeVerdicts) -> tuple[float, ...]:
     return of.kind == "baseline", *good, unknown, sum(best) / len(best)
 
 
-def merit(row: Row, end: str = "") -> tuple[bool, float]:
-    """Low for a judge that keeps much of what a person knows; then, where that is unknown, is far above a constant.
+def once(row: Row) -> bool:
+    """Whether the judge is like a person once its scores are recalibrated."""
+    return ONCE in row["reason"] or AS_GOOD_ONCE in row["reason"]
 
-    end: `_low` or `_high`, to go by that end of the interval.
+
+def merit(row: Row, end: str = "") -> tuple[bool, float]:
+    """Low for a judge that keeps much of a person's kappa; where that is unknown, for one far above a constant.
+
+    end: `_low` or `_high`, to go by that end of the interval. Of runs before version 0.2: the share of exact answers.
     """
-    share, above = row[f"share_kept{end}"], row[f"above_constant{end}"]
+    share, above = row.get(f"kappa_kept{end}", row[f"share_kept{end}"]), row[f"above_constant{end}"]
     return not known(share), -share if known(share) else -above if known(above) else 0.0
 
 
-def _cell(row: Row, criterion: Criterion, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
+def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
+    """The shares kept, each said in words: of exact answers and, on ordered scales, of the order.
+
+    form: of a column of the row. Empty where neither is known.
+    """
+    exact = form(row, "share_kept") if known(row["share_kept"]) else ""
+    if not known(row.get("order_kept")):
+        return f"keeps {exact}" if exact else ""
+    order = f"order {form(row, 'order_kept')}"
+    return f"exact {exact}, {order}" if exact else order
+
+
+def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
+    """`72%`, with the order `72/91%`, `order 91%` alone: of a column, in the form given."""
+    exact = form("share_kept") if known(row["share_kept"]) else ""
+    if not known(row.get("order_kept")):
+        return exact
+    order = form("order_kept")
+    return f"{exact.removesuffix('%')}/{order}" if exact else f"order {order}"
+
+
+def beside_words(run: AuditRun, row: Row) -> list[str]:
+    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they hardly confirm."""
+    if "p_like" not in row:  # of a run before version 0.2
+        return []
+    words = [row["panel"]] if row["panel"] else []
+    if doubt := confirmed_words(row, bad_label(run, row["criterion"])):
+        these = f"these {plural(int(row['items']), 'item')}"
+        words.append(f"{doubt}; have somebody who knows the language decide on {these} wherever people differ")
+    return [sentence(each) for each in words]
+
+
+def bad_label(run: AuditRun, criterion: str) -> str:
+    """The label at the bad end as reasons have it; empty where a criterion has none."""
+    scale = run.criteria[criterion].scale
+    levels = sorted(scale.levels, key=lambda level: level.value)
+    if not levels:
+        return ""
+    if scale.measure == "nominal":
+        return next((level.label for level in levels if level.label == run.settings.get("bad")), "")
+    return levels[0 if run.criteria[criterion].direction == "higher" else -1].shown
+
+
+def _cell(run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
     """first: of a judge of pairs, how often it chose what was shown first."""
-    where = f"{within(row['judge'])}, {criterion.title}, {language_name(row['language'])}"
-    reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
-    style = "once" if ONCE in row["reason"] else SIGNS[row["verdict"]][1]
+    where = f"{within(row['judge'])}, {run.criteria[row['criterion']].title}, {language_name(row['language'])}"
+    reason = " ".join([f"{where}: {row['verdict']}. {sentence(row['reason'])}", *beside_words(run, row)])
+    style = "once" if once(row) else SIGNS[row["verdict"]][1]
     items, first_place = plural(int(row["items"]), "item"), f"first place {percent(first)}" if known(first) else ""
     keeps, short = (" · ".join(filter(None, (words, first_place))) for words in _kept(row))
     parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
@@ -212,16 +244,17 @@ def _kept(row: Row) -> tuple[str, str]:
         return missing, "" if known(row["items_needed"]) or missing == UNCERTAIN else missing
     if row["verdict"] == DISAGREE or not known(row["above_constant"]):
         return "", ""
-    if row["verdict"] == INFORMATIVE and ONCE not in row["reason"] and RECALIBRATED in row["reason"]:
+    if row["verdict"] == INFORMATIVE and not once(row) and RECALIBRATED in row["reason"]:
         return "only once recalibrated", "only once recalibrated"
-    if known(row["share_kept"]) and row["share_kept"] >= 0:
-        return f"keeps {percent(row['share_kept'])}", percent(row["share_kept"])
+    kept = kept_of_person(row, lambda row, column: percent(row[column]))
+    if kept and not row["share_kept"] < 0:
+        return kept, shortly_kept(row, lambda column: percent(row[column]))
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = signed(row["above_constant"])
         better = f"{above} better than a constant"
         return ("no better than a constant", "") if above == "0.00" else (better, better)
     given = "as given worse than a constant"
-    return (given, given) if ONCE in row["reason"] else ("worse than a constant", "")
+    return (given, given) if once(row) else ("worse than a constant", "")
 
 
 def _missing(row: Row) -> str:
@@ -253,99 +286,3 @@ def _bar(row: Row) -> tuple[str, str] | None:
 def sentence(words: str) -> str:
     """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
     return with_minus(capital(words)) + "." if words else UNDEFINED
-
-
-def verdicts_matrix(run: AuditRun) -> Chart:
-    """The verdicts as cells, each with a shape, and with a word where there is room; without judges, a note alone.
-
-    Languages that do not fit beside each other continue below, with all judges again.
-    """
-    judges, languages = by_judge(run), run.languages
-    criteria = [
-        (name(criterion.title), [(name(of.judge), of.cells[place]) for of in judges])
-        for place, criterion in enumerate(judged_criteria(run))
-    ]
-    meanings = {word: meaning for _, word, meaning in legend()}
-    columns = ("criterion", "judge", *map(language_name, languages))
-    rows = [
-        (label, judge, *(capital(meanings[cell.word]) if cell else UNDEFINED for cell in cells))
-        for label, of_criterion in criteria
-        for judge, cells in of_criterion
-    ]
-    numbers = TableView.of(run, "verdicts", "Verdicts", columns, rows, heads=2)
-    if not criteria:
-        return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
-
-    # As many languages beside each other as fit with their names in lines, evenly over the parts.
-    names = list(map(language_name, languages))
-    longest = max(len(word) for words in names for word in words.split())
-    narrowest = max(23.0, min(LETTER * longest + 4, WIDEST))
-    parts = math.ceil(len(languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
-    size = math.ceil(len(languages) / parts)
-    width = min((svg.WIDTH - LEFT) / size, WIDEST)
-    letters = int(width / LETTER)
-    head_room = svg.LINE * (max(len(wrap(words, letters)) for words in names) - 1)
-
-    used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
-    head, y = svg.legend([(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used])
-    drawn = [head]
-    for label, of_criterion in criteria:
-        y += 20
-        drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
-        for start in range(0, len(languages), size):
-            for place, words in enumerate(names[start : start + size]):
-                x, middle = LEFT + width * (place + 0.5), y + 14 + head_room / 2
-                drawn.append(svg.lines(x, middle, words, letters, class_="soft", text_anchor="middle"))
-            y += 19 + head_room
-            for judge, cells in of_criterion:
-                drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))
-                for place, cell in enumerate(cells[start : start + size]):
-                    drawn.append(_drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2))
-                y += STEP
-    return Chart("verdicts", "Verdicts", _in_words(judges, meanings), svg.drawing(y + 6, *drawn), numbers)
-
-
-def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
-    """A cell of the matrix around (x, y), a dash where there is no verdict."""
-    if cell is None:
-        return svg.text(x, y + 4, UNDEFINED, class_="soft", anchor="middle")
-    if width < WITH_WORD:
-        return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.word))
-    word = svg.text(x - width / 2 + 18, y + 4, cell.word, class_="on")
-    return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.word, 9 - width / 2), word)
-
-
-def _box(x: float, y: float, width: float, height: float, style: str, shift: float = 0.0) -> str:
-    """A box in the look of a verdict, with its shape `shift` to the right of the middle."""
-    fill, border, dashes = LOOKS[style]
-    look = {"fill": fill, "stroke": border, "stroke_width": 1.2, "stroke_dasharray": dashes, "rx": 3}
-    return svg.rect(x - width / 2, y - height / 2, width, height, **look) + _shape(style, x + shift, y)
-
-
-def _shape(style: str, x: float, y: float) -> str:
-    """A full, half or empty circle, an unequal sign, or three dots."""
-    if style == "open":
-        return "".join(svg.element("circle", cx=x + shift, cy=y, r=1.3, fill=INK) for shift in (-4.0, 0.0, 4.0))
-    if style == "split":
-        strokes = f"M{x - 4:.1f} {y - 2:.1f}h8M{x - 4:.1f} {y + 2:.1f}h8M{x - 2:.1f} {y + 5:.1f}l4 -10"
-        return svg.element("path", d=strokes, fill="none", stroke=INK, stroke_width=1.4)
-    fill = INK if style == "good" else "none"
-    circle = svg.element("circle", cx=x, cy=y, r=4, fill=fill, stroke=INK, stroke_width=1.4)
-    half = svg.element("path", d=f"M{x:.1f} {y - 4:.1f}a4 4 0 0 0 0 8z", fill=INK) if style == "some" else ""
-    return circle + half
-
-
-def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
-    """How many there are of each verdict, and how often each judge is as good as a person or informative."""
-    words = {of.judge: Counter(cell.word for cells in of.cells for cell in cells if cell) for of in judges}
-    every = sum(words.values(), Counter())
-    counts = listed([f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]])
-    informed = [
-        f"{within(judge)} in {of['good'] + of['some']} of {of.total()}"
-        for judge, of in list(words.items())[:MOST_DESCRIBED]
-    ]
-    more = f", and {plural(len(words) - len(informed), 'more judge')}" if len(words) > len(informed) else ""
-    return (
-        f"Matrix of {plural(every.total(), 'verdict')}, one row per judge and criterion, one column per language: "
-        f"{counts}. As good as a person or informative: {', '.join(informed)}{more}."
-    )

@@ -19,9 +19,9 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
 )
 from metal.data.languages import language_name
-from metal.data.text import figure, known, listed, percent, within
+from metal.data.text import capital, figure, known, listed, percent, within
 from metal.runs.audit_run import AuditRun
-from metal.show.audit.answer import knows, place, rank
+from metal.show.audit.headline import knows, place, rank
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant
 from metal.show.parts import criterion_in_words
@@ -46,10 +46,10 @@ def facts(run: AuditRun) -> dict[str, str]:
     cells = run.judged
     decided = [cell for cell in cells if cell["verdict"] not in (UNDECIDED, DISAGREE)]
     lines = {
-        "Judges": _most_trusted(decided, "judge", "", "judges", within),
-        "Languages": _most_trusted(decided, "language", "in ", "languages", language_name),
+        "Judges": _most_trusted(run, decided, "judge", "", "judges", within),
+        "Languages": _most_trusted(run, decided, "language", "in ", "languages", language_name),
         "Criteria": _most_trusted(
-            decided, "criterion", "on ", "criteria", lambda criterion: criterion_in_words(run, criterion)
+            run, decided, "criterion", "on ", "criteria", lambda criterion: criterion_in_words(run, criterion)
         ),
         "Worst": _worst(decided, run) if len(decided) > 1 else "",
         "Prompts": _prompts(run),
@@ -68,7 +68,7 @@ def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
 
 
 def _most_trusted(
-    decided: Sequence[dict[str, Any]], column: str, link: str, many: str, called: Callable[[str], str]
+    run: AuditRun, decided: Sequence[dict[str, Any]], column: str, link: str, many: str, called: Callable[[str], str]
 ) -> str:
     """Where (language, criterion) or who (judge) is informative most and least often; empty where all are alike.
 
@@ -88,7 +88,7 @@ def _most_trusted(
         return f"{link}{names} ({percent(share)}{of})"
 
     most, least = extreme(max(shares.values())), extreme(min(shares.values()))
-    return f"As good as a person or informative most often {most}, least often {least}."
+    return f"{capital(run.best_verdict)} or informative most often {most}, least often {least}."
 
 
 def _prompts(run: AuditRun) -> str:

@@ -80,7 +80,7 @@ def cards(run: BoardRun) -> Iterator[Remark]:
         words = "With a second person on the same outputs the board can say how well people themselves agree:"
         yield Remark("What to do next", words, to_hand_out(run))
     elif "llm" in run.kinds.values():
-        words = "In which language, and for which criterion, a judge is as good as a person:"
+        words = "In which language, and for which criterion, a judge agrees with people as people do:"
         yield Remark("What to do next", words, go_on(run, "audit"))
     else:
         yield Remark(

@@ -188,7 +188,7 @@ def asked_for(run: DesignRun, question: str) -> str:
     """What a question asks, with its target."""
     width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
     return {
-        LIKE_A_PERSON: f"A judge found as good as a person with a power of {power}",
+        LIKE_A_PERSON: f"A judge found like a person with a power of {power}",
         INFORMATIVE: f"A judge found informative or better with a power of {power}",
         SCORE: f"A generator's score within an interval narrower than {width}",
     }[question]

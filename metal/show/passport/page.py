@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from metal.data.text import estimate, known, name, percent
+from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON
+from metal.data.text import estimate, name, percent
 from metal.runs.columns import Row
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.passport_run import PassportRun
 from metal.show.audit.judges import FURTHER
+from metal.show.audit.verdicts import AGREEMENT, kept_of_person
 from metal.show.parts import across_languages
 from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
-    "Alone: as good as a person. Beside people: informative, with scores corrected by people. %: what it keeps of "
-    "what a person knows; where that is not above 0, only corrected scores are of use; 90% intervals."
+    "Alone: {best}. Beside people: informative, with scores corrected by people. %: what it keeps of what a person "
+    "knows, by exact answers and by their order; where that is not above 0, only corrected scores are of use; 90% "
+    "intervals."
 )
 
 
@@ -29,7 +32,7 @@ def answer(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> T
     rows = run.records("uses")
     used = [judge for judge in run.judge_names if any(row["use"] in (ALONE, BESIDE) for row in _of(rows, judge))]
     used = used[:most] or run.judge_names[:1]
-    notes = [EXPLAINED]
+    notes = [EXPLAINED.format(best=best_verdict(rows)), AGREEMENT]
     if left := len(run.judge_names) - len(used):
         verb = "is" if left == 1 else "are"
         notes.append(f"{left} of {len(run.judge_names)} judges {verb} not in this table, but in the passport.")
@@ -37,6 +40,11 @@ def answer(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> T
     allowed = (row for judge in used for row in _of(rows, judge))
     keys = {"judge": "judge", "criterion": ""}
     return across_languages(run, "uses", title, allowed, keys, partial(_cell, ends), name="allowed", notes=notes)
+
+
+def best_verdict(rows: Sequence[Row]) -> str:
+    """The best verdict by its name in the audit; audits before version 0.2 have another."""
+    return AS_GOOD if any(row["verdict"] == AS_GOOD for row in rows) else LIKE_A_PERSON
 
 
 def brief(run: PassportRun) -> Iterator[TableView]:
@@ -52,11 +60,10 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     (row,) = rows
     if row["use"] not in (ALONE, BESIDE):
         return Cell(row["use"])
-    keeps = estimate(row, "share_kept", percent) if ends else percent(row["share_kept"])
+    form = (lambda row, column: estimate(row, column, percent)) if ends else (lambda row, column: percent(row[column]))
+    keeps = kept_of_person(row, form).removeprefix("keeps ").removeprefix("exact ")
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
         keeps = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
-    elif not known(row["share_kept"]):
-        keeps = ""
     return Cell(row["use"], keeps, "strong" if row["use"] == ALONE else "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from metal.runs.passport import HASH_NOTE
 from metal.runs.passport_run import PassportRun
+from metal.show.passport.page import best_verdict
 
 SOURCES = {"Alone, beside people": "the rules of a verdict"}
 
@@ -23,10 +24,11 @@ def facts(run: PassportRun) -> dict[str, str]:
 
 def definitions(run: PassportRun) -> dict[str, str]:
     """The definitions behind the page."""
+    best = best_verdict(run.records("uses"))
     return {
-        "Alone, beside people": "Alone: the verdict is *as good as a person*. Beside people: it is *informative*, so "
-        "that the judge narrows what people say (`metal correct`) and does not replace them. No: any other verdict, "
-        "or a run given beside the audit that disqualifies the judge there.",
+        "Alone, beside people": f"Alone: the verdict is *{best}*. Beside people: it is *informative*, so that the "
+        "judge narrows what people say (`metal correct`) and does not replace them. No: any other verdict, or a run "
+        "given beside the audit that disqualifies the judge there.",
         "Kept of what a person knows": "0 is a constant answer, 1 a person.",
         "How they were asked": "Model, parameters and the hash of the prompt on each criterion, as `metal judge` kept "
         "them; below the model the versions that answered. A judge that is asked otherwise is not this judge.",

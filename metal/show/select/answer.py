@@ -67,7 +67,7 @@ def cards(run: SelectRun) -> Iterator[Remark]:
             title, "What that saves, with the dollars of an answer and of a person's:", f"{command},people=0.2"
         )
     else:
-        yield Remark(title, "Whether the judge is as good as a person, threshold or not:", go_on(run, "audit"))
+        yield Remark(title, "Whether the judge is like a person, threshold or not:", go_on(run, "audit"))
 
 
 def scope(run: SelectRun) -> str:
