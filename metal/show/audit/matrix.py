@@ -84,8 +84,8 @@ def verdicts_matrix(run: AuditRun) -> Chart:
                 for place, cell in enumerate(cells[start : start + size]):
                     drawn.append(_drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2))
                 y += STEP
-    said = _in_words(judges, meanings)
-    return Chart("verdicts", "Verdicts", said, svg.drawing(y + 6, *drawn), numbers, (AGREEMENT,))
+    alt = _in_words(judges, meanings)
+    return Chart("verdicts", "Verdicts", alt, svg.drawing(y + 6, *drawn), numbers, (AGREEMENT,))
 
 
 def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
