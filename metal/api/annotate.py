@@ -274,6 +274,7 @@ def annotate_import(
     """
     from metal.building import forms
     from metal.data.dataset import dataset_to_change
+    from metal.data.missing import no_such
     from metal.running.annotating import import_answers
 
     if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):
@@ -281,6 +282,9 @@ def annotate_import(
             f"`platform` {platform!r} is not a name for a platform; small letters, digits, - and _, e.g. prolific"
         )
     dataset = Path(data)
+    for file in files:
+        if not Path(file).exists() or Path(file).is_dir():
+            raise no_such(file, "file")
     with dataset_to_change(dataset) as loaded:
         contents = ((Path(file).name, Path(file).read_bytes()) for file in followed(files, "files"))
         answers, notes = forms.read_all(contents, loaded.criteria, platform)

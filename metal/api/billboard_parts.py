@@ -146,14 +146,14 @@ def billboard_references(
     Returns the curve, whose table is described at metal.boards.references.reference_curve. Raises UsageError where no
     source has references, or as many as asked for. Source: Billboard, Figure 3.
     """
-    from metal.boards.references import ReferenceSettings, reference_curve
+    from metal.boards.references import COLUMNS, ReferenceSettings, reference_curve
     from metal.boards.settings import BoardSettings
     from metal.running.scoring import find_metrics
     from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg
 
     if out and _is_csv(out):
-        check_new_file(Path(out), lambda path: "references" in heads(path), force=force)
+        check_new_file(Path(out), lambda path: heads(path)[: len(COLUMNS)] == [*COLUMNS], force=force)
     elif out:
         check_new(Path(out), REFERENCES, force=force)
     settings = BoardSettings(reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy)

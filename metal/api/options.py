@@ -40,9 +40,9 @@ class Option:
     help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the values it may have.
     least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
     parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
-    check: `module:function` that reads such a value. commas: names may hold commas, so the function divides
-    them.
-    by_criterion: CRITERION=VALUE, or a value of all criteria. rare: shown by `--help-all` only.
+    check: `module:function` that reads such a value. commas: names may hold commas, so the function divides them.
+    quoted: names in double quotes may hold commas. by_criterion: CRITERION=VALUE, or a value of all criteria. rare:
+    shown by `--help-all` only.
     """
 
     help: str = ""
@@ -57,6 +57,7 @@ class Option:
     bare: str = ""
     check: str = ""
     commas: bool = False
+    quoted: bool = False
     by_criterion: bool = False
     rare: bool = False
 

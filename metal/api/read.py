@@ -16,8 +16,8 @@ from metal.api.options import (
     StrPath,
     by_criterion,
     documented,
-    names,
     no_progress,
+    texts_in,
 )
 from metal.api.reading import BY_CRITERION, ReadingOptions, TableOptions, given, no_answers, plain
 from metal.data.missing import no_such
@@ -132,7 +132,7 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {**given(reading)}
     for name, value in options.items():
         if name in ("only", "wide"):
-            options[name] = names(value)
+            options[name] = texts_in(value)
         elif name == "missing":
             options[name] = no_answers(value)
         elif name in BY_CRITERION:

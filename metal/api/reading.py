@@ -16,7 +16,6 @@ from metal.api.options import (
     Pairs,
     WordOrders,
     by_criterion,
-    names,
     texts_in,
 )
 
@@ -36,7 +35,14 @@ class TableOptions(TypedDict, total=False):
         ),
     ]
     only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.", rare=True)]
-    wide: Annotated[Names, Option("Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}.")]
+    wide: Annotated[
+        Names,
+        Option(
+            "Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}; {output} where a column is an "
+            "output and a row a rater.",
+            quoted=True,
+        ),
+    ]
     language: Annotated[
         str,
         Option("Language of all rows, by code or name (basse: which; billboard: where the board's name says none)."),
@@ -119,7 +125,7 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
     texts: dict[str, Any] = {}
     for name, value in given(reading).items():
         if name in ("only", "wide"):
-            texts[name] = list(names(cast(Names, value)))
+            texts[name] = list(texts_in(cast(Names, value)))
         elif name == "missing":
             texts[name] = {criterion: list(codes) for criterion, codes in no_answers(value).items()}
         elif name in BY_CRITERION:

@@ -22,10 +22,11 @@ class Finding:
 
 
 def as_read(dataset: Dataset) -> Iterator[Finding]:
-    """Findings about sources, columns that were not read, and people who are known by a place only."""
+    """Findings about sources, columns that were not read, directions, and people who are known by a place only."""
     yield from _own_sources(dataset)
     yield from _sources_by_text(dataset)
     yield from _unread(dataset)
+    yield from _directions(dataset)
     yield from _places_in_lists(dataset)
 
 
@@ -60,6 +61,19 @@ def _unread(dataset: Dataset) -> Iterator[Finding]:
             f"not read: {listed}, though ratings differ by it; if it is a rater, a criterion or a round, import with "
             '`metal.read(..., columns={"ROLE": COLUMN})` or `wide`',
         )
+
+
+def _directions(dataset: Dataset) -> Iterator[Finding]:
+    """Penalties or school grades of which it is not known whether low or high ones are good."""
+    for name in dataset.extra.get("reading", {}).get("doubtful_directions", ()):
+        direction = dataset.criteria[name].direction if name in dataset.criteria else "lower"
+        if direction == "higher":  # else it was declared since
+            lower = {name: "lower"}
+            yield Finding(
+                "doubtful-direction",
+                f"{name}: higher is taken for better, which is assumed; if 1 is the best grade, or more points are "
+                f"worse, import with `metal.read(..., directions={lower})`",
+            )
 
 
 def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:

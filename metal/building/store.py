@@ -23,6 +23,7 @@ from metal.building.answers import Given, Pair
 from metal.building.tasks import DEFAULT, Answer, Assignment, Task, relabelled
 from metal.data.files import new_file, parse_json, read_jsonl, whole_text, write_jsonl
 from metal.data.records import Criterion
+from metal.data.replacing import kept_file
 from metal.errors import DataError, UsageError
 
 FOLDER = "annotation"
@@ -144,7 +145,7 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
 
 
 def note_drawn(dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool) -> None:
-    """Replace drawn.jsonl. Raises UsageError where a source drawn before would be lost, unless forced.
+    """Replace drawn.jsonl. Raises UsageError where a source drawn before would be lost, unless forced; then it is kept.
 
     number: the parameter that says how many are drawn.
     """
@@ -156,7 +157,11 @@ def note_drawn(dataset: Path, records: Sequence[Mapping[str, Any]], number: str,
             f"and as many `{number}` or more, or `force=True`, and their labels do not count"
         )
     (dataset / FOLDER).mkdir(exist_ok=True)
-    write_jsonl(dataset / FOLDER / DRAWN, records)
+    if not lost:
+        write_jsonl(dataset / FOLDER / DRAWN, records)
+        return
+    with kept_file(dataset / FOLDER / DRAWN):  # what people rated counts by the probabilities of that draw
+        write_jsonl(dataset / FOLDER / DRAWN, records)
 
 
 def read_compared(dataset: Path) -> dict[str, str]:

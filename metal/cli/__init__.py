@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from metal import __version__
+from metal.cli.groups import Group
 from metal.errors import MetalError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ VERBS = {
 UNREAD = 141  # as a shell says of a program that a closed pipe ended
 
 
-class Verbs(click.Group):
+class Verbs(Group):
     """The verbs of VERBS and, after them, those that installed packages offer (`metal.verbs`)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -84,17 +85,10 @@ class Verbs(click.Group):
                 self.commands[cmd_name] = verb_of_function(cmd_name, load_plugin("metal.verbs", "verb", cmd_name))
         return self.commands.get(cmd_name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            if args[0].startswith("-"):
-                raise
-            from metal.cli.mistyped import no_verb
+    def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
+        from metal.cli.mistyped import no_verb
 
-            raise no_verb(args[0], args[1:], ctx, self.list_commands(ctx)) from error
+        return no_verb(args[0], args[1:], ctx, self.list_commands(ctx))
 
     def invoke(self, ctx: click.Context) -> object:
         try:

@@ -18,7 +18,7 @@ import click
 
 from metal.api.annotate import annotate_export, annotate_import, annotate_status
 from metal.api.platforms import GROUP, platform_of
-from metal.cli.verb import AS_JSON, DATASET, CommandGroup, verb
+from metal.cli.verb import AS_JSON, DATASET, PATH, CommandGroup, verb
 from metal.data.plugins import plugins
 from metal.show.terminal import annotation_text, console
 
@@ -63,7 +63,7 @@ Example:
   metal annotate html datasets/mine -l sw --raters 3
 """
 
-FILES = click.Argument(["files"], nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+FILES = click.Argument(["files"], nargs=-1, required=True, type=PATH)
 
 
 @verb(

@@ -213,11 +213,12 @@ def _told(name: str, patterns: Mapping[str, Any]) -> bool:
 
 def _directions(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     from metal.data.records import DIRECTIONS
-    from metal.data.tables.scales import GUESSED, why_direction
+    from metal.data.tables.directions import GUESSED, why_direction
 
     turned = {}
     for name, criterion in dataset.criteria.items():
-        guessed = why_direction(criterion, given=_told(name, given)) in GUESSED
+        scores = dataset.ratings.loc[dataset.ratings["criterion"] == name, "score"].to_numpy()
+        guessed = why_direction(criterion, scores, given=_told(name, given)) in GUESSED
         if guessed and (criterion.scale.measure != "nominal" or len(criterion.scale.levels) == 2):
             question = f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
             answer = dialogue.ask(question, default=criterion.direction, value_proc=one_of(DIRECTIONS))

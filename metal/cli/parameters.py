@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 
 import click
 
-from metal.api.options import Names, Option, by_criterion
+from metal.api.options import Names, Option, by_criterion, texts_in
 
 PATH = click.Path(path_type=Path)
 
@@ -66,7 +66,8 @@ def option(name: str, kind: Any, about: Option, default: Any, *, shared: bool = 
     elif about.by_criterion:
         settings |= {"multiple": True, "callback": lambda context, option, values: by_criterion(values)}
     elif set(get_args(Names)) <= set(get_args(kind)):
-        settings |= {"multiple": True, "callback": None if about.commas else _split}
+        divided = _texts if about.quoted else _split
+        settings |= {"multiple": True, "callback": None if about.commas else divided}
         settings.setdefault("metavar", "NAME[,NAME]")
     elif _is(plain, Mapping):
         settings |= {"multiple": True, "callback": partial(_pairs, flag, about.commas)}
@@ -128,6 +129,11 @@ def _scalar(kind: Any, about: Option) -> Any:
 
 def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _texts(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """An option's names, divided at the commas outside double quotes."""
+    return tuple(text for value in values for text in texts_in(value))
 
 
 def _whole_numbers(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import click
 
 from metal.api.options import options_of, shared_options_of
 from metal.cli.flags import in_flags
+from metal.cli.groups import Group
 from metal.cli.parameters import PATH as PATH
 from metal.cli.parameters import Flag as Flag
 from metal.cli.parameters import option
@@ -178,20 +179,15 @@ def verb(
     return make
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Group):
     """A group whose help says what each of its commands does: a whole sentence, in words of the command line."""
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            message = error.format_message().rstrip(".")
-            if args[0].startswith("-") or message.endswith("?"):
-                raise
-            commands = ", ".join(f"{ctx.command_path} {name}" for name in sorted(self.commands))
-            raise click.UsageError(f"{message}; write one of: {commands}", ctx) from error
+    def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
+        message = error.format_message().rstrip(".")
+        if message.endswith("?"):
+            return error
+        commands = ", ".join(f"{ctx.command_path} {name}" for name in sorted(self.commands))
+        return click.UsageError(f"{message}; write one of: {commands}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         root = ctx.find_root().command

@@ -94,9 +94,12 @@ class Dataset:
         return f"<p>{html.escape(repr(self))}</p>\n{table}"
 
     def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
-        """Write a dataset folder: a new one, with force in the place of another; with update into an existing one."""
+        """Write a dataset folder: a new one, with force in the place of another; with update into an existing one.
+
+        Raises UsageError where the folder holds something else, or with update other scores than the dataset.
+        """
         if update:
-            update_dataset(self, folder)
+            update_dataset(self, folder, keep_scores=True)
         else:
             save_dataset(self, folder, force=force)
 
@@ -322,15 +325,18 @@ def save_dataset(
         _write(replace(dataset, extra=made_by(maker, dataset.extra)), partial, files)
 
 
-def update_dataset(dataset: Dataset, folder: str | Path, files: Files = NO_FILES) -> None:
+def update_dataset(dataset: Dataset, folder: str | Path, files: Files = NO_FILES, *, keep_scores: bool = False) -> None:
     """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/, tasks) stay.
 
-    files: {path in the folder: content} of further files. The folder may be `.` or a link to one; a link stays.
-    Raises UsageError when the folder holds ratings that the dataset does not: another command has added them.
+    files: {path in the folder: content} of further files. keep_scores: whether its ratings keep the scores that they
+    have there. The folder may be `.` or a link to one; a link stays. Raises UsageError when the folder holds ratings
+    that the dataset does not: another command has added them.
     """
     target = Path(folder).resolve()
     with one_writer(target):
         recover(target)
+        if keep_scores:
+            _check_same_scores(dataset, target, folder)
         joined = _count_joined(dataset, target, folder)
         if joined:
             joined += int(dataset.extra.get(JOINED, 0))
@@ -348,6 +354,21 @@ def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
     if not theirs.isin(ours).all():
         raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
     return int((~ours.isin(theirs)).sum())
+
+
+def _check_same_scores(dataset: Dataset, folder: Path, shown: str | Path) -> None:
+    """Raises UsageError where a rating has another score in the folder: it is another dataset's."""
+    ours = dataset.ratings
+    theirs = ratings_files.read_facts(ratings_files.find_ratings(folder))
+    for name in ("output", "criterion", "rater"):
+        theirs[name] = theirs[name].cat.set_categories(ours[name].cat.categories)
+    theirs = theirs[theirs[["output", "criterion", "rater"]].notna().all(axis=1)]
+    places = pd.Index(ratings.rating_keys(ours)).get_indexer(pd.Index(ratings.rating_keys(theirs)))
+    before, now = theirs["score"].to_numpy()[places >= 0], ours["score"].to_numpy()[places[places >= 0]]
+    differ = (before != now) & ~(np.isnan(before) & np.isnan(now))
+    if differ.any():
+        problem = f"{shown} has another score for {plural(int(differ.sum()), 'rating')}; nothing was written"
+        raise UsageError(f'{problem}. Save to another folder, or join them: `metal.read(..., into="{shown}")`')
 
 
 _FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}

@@ -49,6 +49,23 @@ def _pair(code: str) -> tuple[str, str] | None:
     return None
 
 
+@lru_cache(maxsize=1024)
+def pair_in_capitals(text: str) -> str | None:
+    """The code of a translation pair in capitals (`EN-ZH`); None for anything else.
+
+    `PT-BR` is Portuguese of Brazil, where it is an official language, though `br` is one too; `EN-DE` is a pair.
+    """
+    from babel.languages import get_official_languages
+
+    left, _, right = text.partition("-")
+    if not (text.isupper() and left.isalpha() and right.isalpha()) or _pair(text.lower()) is None:
+        return None
+    official = get_official_languages(right, regional=True, de_facto=True)
+    if left.lower() in [name.partition("_")[0] for name in official]:
+        return None
+    return "-".join(langcodes.standardize_tag(side) for side in (left, right))
+
+
 def sides(code: str) -> tuple[str, str]:
     """The languages of source and output: the two of a pair, or the same one twice."""
     return _pair(code) or (code, code)
@@ -103,6 +120,10 @@ def find_language(name: str) -> str | None:
     folded = re.sub(r"\s*\([^()]*\)$", "", name.strip().lower())
     if folded in OTHER_NAMES:
         return OTHER_NAMES[folded]
+    if capitals := pair_in_capitals(name.strip()):
+        return capitals
+    if re.fullmatch("[A-Z]{2,3}-[A-Z]{2}", name.strip()) and is_language(name.strip()):
+        return langcodes.standardize_tag(name.strip())  # `pt-BR` for `PT-BR`
     if is_language(name.strip()) and (len(folded) <= 3 or "_" in folded):
         return langcodes.standardize_tag(name.strip())  # `hi` for `hin`, `hi-IN` for `hi_IN`
     pair = _pair(name.strip())

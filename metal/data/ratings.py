@@ -7,7 +7,7 @@ million ratings take some tens of megabytes.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -162,22 +162,40 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
         row = int(doubtful.argmax())
         problem = f"confidence {facts[CONFIDENCE].iloc[row]:g} is no probability"
         raise DataError(row_of(where, row), problem, "Write it from 0 to 1, or leave it out")
+    check_on_scale(facts, criteria, partial(row_of, where))
+    if EXPECTED in facts:
+        _check_expected(facts, criteria, where)
+
+
+def check_on_scale(facts: pd.DataFrame, criteria: Mapping[str, Criterion], place: Callable[[int], str]) -> None:
+    """Raises DataError for the first score off the scale of its criterion. place: what messages call row n (from 0)."""
+    score = facts["score"].to_numpy()
     codes = facts["criterion"].array.codes
     for code, name in enumerate(facts["criterion"].cat.categories):
-        rows = np.flatnonzero((codes == code) & answered)
+        rows = np.flatnonzero((codes == code) & ~np.isnan(score))
         scale = criteria[name].scale
         wrong = off_scale(score[rows], scale)
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
             count = plural(int(wrong.sum()), "such row")
             problem = f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})"
-            raise DataError(row_of(where, row), problem, _scale_that_holds(score[rows], scale, name))
-        if EXPECTED in facts and scale.ends:
-            expected = facts[EXPECTED].iloc[rows]
-            if (outside := expected.notna() & ~expected.between(*scale.ends)).any():
-                row = int(rows[outside.to_numpy().argmax()])
-                problem = f"expected {facts[EXPECTED].iloc[row]:g} is not on the scale of {name} ({scale.describe()})"
-                raise DataError(row_of(where, row), problem, "It is a mean of levels; leave it out where there is none")
+            raise DataError(place(row), problem, _scale_that_holds(score[rows], scale, name))
+
+
+def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
+    """Raises DataError for the first mean of levels that is off the scale of its criterion."""
+    codes = facts["criterion"].array.codes
+    for code, name in enumerate(facts["criterion"].cat.categories):
+        scale = criteria[name].scale
+        if not scale.ends:
+            continue
+        rows = np.flatnonzero((codes == code) & facts["score"].notna())
+        expected = facts[EXPECTED].iloc[rows]
+        outside = expected.notna() & ~expected.between(*scale.ends)
+        if outside.any():
+            row = int(rows[outside.to_numpy().argmax()])
+            problem = f"expected {facts[EXPECTED].iloc[row]:g} is not on the scale of {name} ({scale.describe()})"
+            raise DataError(row_of(where, row), problem, "It is a mean of levels; leave it out where there is none")
 
 
 def _scale_that_holds(scores: np.ndarray[Any, np.dtype[np.float64]], scale: Scale, name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,14 +58,27 @@ def typed_options(options: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in options.items():
         if isinstance(value, Mapping):
-            typed = {key: ",".join(item) if isinstance(item, tuple | list) else item for key, item in value.items()}
+            typed = {key: in_list(item) if isinstance(item, tuple | list) else item for key, item in value.items()}
             words += [word for key, item in typed.items() for word in (named(name), f"{key}={item}")]
         elif isinstance(value, tuple | list):
-            words += [named(name), ",".join(value)] if value else []
+            words += [named(name), in_list(value)] if value else []
         else:
             here = isinstance(value, Path) and value.exists()
             words += [named(name), str(value.absolute() if here else value)]
     return words
+
+
+def in_list(texts: Iterable[str]) -> str:
+    """Texts with commas between them; those that hold one stand in double quotes.
+
+    >>> in_list(["3,5", "-1"])
+    '"3,5",-1'
+    """
+    quoted = []
+    for text in texts:
+        plain = "," not in text or text.startswith('"')
+        quoted.append(text if plain else '"' + text.replace('"', '""') + '"')
+    return ",".join(quoted)
 
 
 def named(parameter: str) -> str:
@@ -107,7 +120,7 @@ def _typed(flag: str, value: ast.expr) -> list[str]:
         pairs = zip(value.keys, value.values, strict=True)
         return [part for key, item in pairs if key for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))]
     if isinstance(value, ast.List | ast.Tuple):
-        return [flag, ",".join(map(_word, value.elts))]
+        return [flag, ",".join(map(_item, value.elts))]
     return [flag, _word(value)]
 
 
@@ -116,6 +129,12 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return "" if node.value is ... else str(node.value)
     return ast.unparse(node)
+
+
+def _item(node: ast.expr) -> str:
+    """One of a list of texts, as part of one word of a shell."""
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return shlex.quote(in_list([_text(node)])) if is_text else _word(node)
 
 
 def _word(node: ast.expr) -> str:

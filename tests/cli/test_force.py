@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+import metal
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
+from metal.errors import UsageError
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot
 from tests.conftest import TASK_QUALITY
@@ -314,3 +316,34 @@ def test_a_board_that_is_refused_records_nothing(force: Metal, more: tuple[str, 
     said = force.refused("billboard", "one", "--resamples", "100", "--permutations", "100", "--out", "one", *more)
     assert "one is a dataset; it is not replaced" in said
     assert snapshot(force.cwd) == before
+
+
+def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(force: Metal) -> None:
+    force("sample", "labels", "one", "--labels", "3")
+    drawn = force.cwd / "one" / "annotation" / "drawn.jsonl"
+    before = drawn.read_bytes()
+    assert "drawn before would not be" in force.refused("sample", "labels", "one", "--labels", "2", "--seed", "9")
+    assert drawn.read_bytes() == before
+    done = force("sample", "labels", "one", "--labels", "2", "--seed", "9", "--force")
+    assert drawn.read_bytes() != before
+    bring_back = re.search(r"to bring it back: (.+)", done.err)
+    assert bring_back
+    subprocess.run(bring_back[1], shell=True, check=True, cwd=force.cwd)
+    assert drawn.read_bytes() == before
+
+
+def test_a_table_of_yours_with_a_column_of_references_is_not_replaced(force: Metal) -> None:
+    (force.cwd / "mine.csv").write_text("id,references\na,b\n")
+    said = force.refused("billboard", "references", "one", "-m", "chrf", "--out", "mine.csv", "--force")
+    assert "mine.csv is not what would be written there" in said
+    assert (force.cwd / "mine.csv").read_text() == "id,references\na,b\n"
+
+
+def test_other_ratings_are_not_saved_over_a_dataset_as_its_update(force: Metal) -> None:
+    force("import", "one.csv", "--out", "mine")
+    before = snapshot(force.cwd)
+    other = metal.read(force.cwd / "two.csv")
+    with pytest.raises(UsageError, match=r"mine has another score for 27 ratings; nothing was written.*into="):
+        other.save(force.cwd / "mine", update=True)
+    assert snapshot(force.cwd) == before
+    metal.read(force.cwd / "mine").save(force.cwd / "mine", update=True)

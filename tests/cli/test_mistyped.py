@@ -108,3 +108,12 @@ def test_data_in_the_place_of_a_groups_command_name_the_commands(typed: InProces
 def test_help_and_version_are_options(typed: InProcess) -> None:
     assert "Did you mean '--help'?" in typed.refused("help")
     assert "Did you mean '--version'?" in typed.refused("version")
+
+
+def test_a_mistyped_file_of_answers_names_the_one_that_is_there(typed: InProcess) -> None:
+    typed("import", "wide.csv", "--out", "mine")
+    (typed.folder / "ratings.csv").write_text("task,rater\n", encoding="utf-8")
+    assert "ratngs.csv: no such file; did you mean 'ratings.csv'?" in typed.refused(
+        "annotate", "import", "mine", "ratngs.csv"
+    )
+    assert "mine: a folder, not a file" in typed.refused("annotate", "import", "mine", "mine")

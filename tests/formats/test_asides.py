@@ -11,8 +11,8 @@ import pytest
 
 import metal
 from metal.auditing.check import lint
+from metal.data.tables.directions import guessed_direction
 from metal.data.tables.files import read_frame
-from metal.data.tables.scales import guessed_direction
 from metal.errors import MetalError, NoColumn
 from tests.formats.test_shapes import HEAD, read
 

@@ -2,8 +2,8 @@
 
     system mqm_avg_score seg_id
 
-separated by spaces, despite the ending .tsv. A score is the mean over the experts who read the segment, from 0 without
-errors to -25. seg_id is the segment's place in the test set, counting from 1.
+separated by spaces or tabs, despite the ending .tsv. A score is the mean over the experts who read the segment, from 0
+without errors to -25; None where nobody read it. seg_id is the segment's place in the test set, counting from 1.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
 
 
 def _fields(line: str) -> list[str]:
-    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+    """The fields of a row; the files of 2021 have a tab and a space between them."""
+    return [field for part in line.split("\t") for field in part.split()]
 
 
 def _place(text: str, where: str) -> int:
@@ -82,6 +83,8 @@ def _place(text: str, where: str) -> int:
 
 
 def _score(text: str, where: str) -> float:
+    if text == "None":
+        return math.nan
     try:
         score = float(text)
     except ValueError:
@@ -95,5 +98,5 @@ FORMAT = Format(
     "MQM scores of WMT 2020 by experts, one mean per segment",
     read,
     frozenset({"language"}),
-    (("mqm*.tsv", ("system", "seg_id")),),
+    (("mqm*.tsv", COLUMNS),),
 )

@@ -17,9 +17,9 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
-from metal.data.languages import check_language, find_language, is_language
+from metal.data.languages import check_language, find_language, is_language, language_name, pair_in_capitals
 from metal.data.progress import divided, no_progress
-from metal.data.ratings import FRAME, check_once, row_of, tidy_facts
+from metal.data.ratings import FRAME, check_on_scale, check_once, row_of, tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Source
 from metal.data.tables.cells import (
     MISSING,
@@ -40,7 +40,7 @@ from metal.data.tables.repeats import with_repeats
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
-from metal.data.tables.shapes import TableColumns, tidy_frame
+from metal.data.tables.shapes import ANSWERED_IN, TableColumns, tidy_frame
 from metal.data.tables.sources import by_inputs, by_text
 from metal.data.tables.typed import columns_apart
 from metal.data.tables.unread import differing, may_be_sources, telling_apart
@@ -148,6 +148,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     if apart:
         options = dict(options) | {"measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}}
     criteria = read_scores(tidy, {**options, "progress": scored}, notes, where)
+    check_on_scale(tidy, {each.name: each for each in criteria}, partial(_place_in_file, tidy, where))
     if apart:
         criteria = [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
     if "reply" in tidy and "reader" in options:
@@ -189,8 +190,16 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     extra: dict[str, Any] = {"unread": doubtful} if doubtful else {}
     if columns.sources_by:
         extra["sources_by"] = columns.sources_by
+    if tidy.attrs["doubtful_directions"]:
+        extra["doubtful_directions"] = tidy.attrs["doubtful_directions"]
     parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
     return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
+
+
+def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
+    """What a message calls the n-th rating: its row in the file, and in a wide table its column."""
+    place = row_of(where, int(tidy.index[row]))
+    return f"{place}, column {tidy[ANSWERED_IN].iloc[row]!r}" if ANSWERED_IN in tidy else place
 
 
 def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
@@ -241,6 +250,8 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
                 )
     codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
     codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}  # `EN` is `en`
+    places = [name for name, code in codes.items() if is_language(name) and pair_in_capitals(name) == code]
+    notes += [f"language: {name!r} is read as {language_name(codes[name])} (`language`)" for name in places]
     bad = [name for name, code in codes.items() if not is_language(code)]
     if bad:
         row = int(tidy.index[int((tidy["language"] == bad[0]).argmax())])

@@ -25,12 +25,15 @@ LONGEST = 40  # characters of an answer in words
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """Where an answer stands in a wide table: its column, whose it is and on what ("" where a column says it)."""
+    """Where an answer stands in a wide table: its column, whose it is, on what and about which output ("" where a
+    column says it).
+    """
 
     column: str
     rater: str = ""
     criterion: str = ""
     comment: str = ""
+    output: str = ""
 
 
 def _spaced(name: str) -> str:

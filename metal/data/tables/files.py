@@ -23,7 +23,7 @@ from metal.data.holdings import EXPORTED, first_row
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.harnesses import harness_of
-from metal.data.tables.header import LOOKED_AT, Row, about_header, joined, titles_above
+from metal.data.tables.header import LOOKED_AT, Row, about_header, is_cell, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
 from metal.data.text import first_few, plural
 from metal.errors import DataError, MetalError, UsageError
@@ -34,6 +34,11 @@ SNIFFED = 1 << 16  # characters that the separator is guessed from
 BLOCK = 1 << 24  # bytes that are read at once; a row must fit
 FEW_TEXTS = 100  # up to which columns are compared, since they may be answers of several raters
 WRITE_AGAIN = "Write it again"
+NAME_THEM = "Write a row above it that names them, as output,rater,criterion,score,language"
+NAME_ESA = (  # in files of Appraise
+    "Looks like ratings of ESA: keep the rows of type TGT, and write above them "
+    "rater,system,segment,type,srclang,tgtlang,ESA,doc,is_whole,errors,starttime,endtime"
+)
 
 
 def is_table(path: Path) -> bool:
@@ -140,12 +145,12 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     except pa.ArrowInvalid as error:
         kept, left_out = _without_remarks(decoded, separator, len(names))
         if not left_out:
-            raise _uneven(path, decoded, separator, len(names), error, above) from None
+            raise _uneven(path, decoded, separator, names, error, above) from None
         notes.append(f"{plural(len(left_out), 'line')} below the table left out: {first_few(left_out, 2)}")
         try:
             table = arrow.read_csv(pa.BufferReader(kept.encode()), **options)
         except pa.ArrowInvalid:
-            raise _uneven(path, decoded, separator, len(names), error, above) from None
+            raise _uneven(path, decoded, separator, names, error, above) from None
     frame = _as_categories(table)
     if exported:  # the apostrophes before formulas are ours
         frame = frame.apply(lambda column: column.cat.rename_categories(unguarded))
@@ -202,8 +207,11 @@ def _without_remarks(text: str, separator: str, columns: int) -> tuple[str, list
     return "".join(lines[:end]), [repr(line.strip()) for line in lines[end:] if line.strip()]
 
 
-def _uneven(path: Path, decoded: str, separator: str, columns: int, error: Exception, above: int) -> DataError:
-    """The error for the first row that has more or fewer cells than the header."""
+def _uneven(path: Path, decoded: str, separator: str, names: list[str], error: Exception, above: int) -> DataError:
+    """The error for the first row that has more or fewer cells than the header names columns."""
+    harness, columns = harness_of(names), len(names)
+    if harness:
+        return DataError(path, f"looks like {harness.name}, which METAL does not read", harness.remedy)
     rows = csv.reader(io.StringIO(decoded), delimiter=separator)
     for number, row in enumerate(filter(None, rows), start=above + 1):
         if len(row) != columns:
@@ -258,9 +266,7 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     else:
         records = _records(parse(text, str(path)))
     if isinstance(records, dict) and (harness := harness_of(records)):
-        raise DataError(
-            path, f"looks like {harness.name}", "Write a row for each rating: output, rater, criterion, score"
-        )
+        raise DataError(path, f"looks like {harness.name}, which METAL does not read", harness.remedy)
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise DataError(path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]')
     return pd.DataFrame(records)
@@ -299,6 +305,9 @@ def _column_names(header: Row, path: Path) -> list[str]:
     """The names without blanks around them; columns without a name are called after their place."""
     names = [(name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)]
     for name, times in Counter(names).items():
+        if times > 1 and sum(map(is_cell, names)) > 1:
+            problem = f"the first row names no columns: {first_few(names, 4)}"
+            raise DataError(path, problem, NAME_ESA if "TGT" in names else NAME_THEM)
         if times > 1:
             raise DataError(path, f"two columns are called {name!r}", "Rename one of them")
     return names

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+A_ROW_A_RATING = "Write a row for each rating: output, rater, criterion, score, language"
+FROM_LABEL_STUDIO = "Export it from Label Studio as CSV or JSON-MIN, which are read; or write a row for each rating"
+SUMMED_UP = (
+    "Each row is an error, not a rating: add up the penalties of each segment and rater, and write a row for each with "
+    "the columns language, system, source, target, seg_id, rater, mqm"
+)
 
 
 @dataclass(frozen=True)
 class Harness:
-    """What the results of a harness are called, and the columns or keys that mark them, all of which must be there.
+    """What the results of a harness are called, and the columns or keys that mark them, all of which must be there; *
+    stands for any letters.
 
-    answers: the pattern of the columns that hold answers; "" where ratings stand in lists and objects.
+    answers: the pattern of the columns that hold answers; "" where ratings stand in lists and objects. remedy: what to
+    do about them.
     """
 
     name: str
     marks: frozenset[str]
     answers: str = ""
+    remedy: str = A_ROW_A_RATING
 
 
 HARNESSES = (
@@ -33,6 +44,11 @@ HARNESSES = (
     Harness("scores of Langfuse", frozenset({"traceId", "dataType", "source", "value"})),
     Harness("annotations of Phoenix", frozenset({"annotation_name", "annotator_kind"})),
     Harness("records of Argilla", frozenset({"responses", "suggestions"})),
+    Harness("records of Argilla", frozenset({"*.responses", "*.responses.users"})),
+    Harness("records of Argilla", frozenset({"*-suggestion", "*-suggestion-metadata"})),
+    Harness("a JSON export of Label Studio", frozenset({"annotations", "data", "predictions"}), "", FROM_LABEL_STUDIO),
+    Harness("a JSON export of Label Studio", frozenset({"annotations", "data", "project"}), "", FROM_LABEL_STUDIO),
+    Harness("errors marked by MQM", frozenset({"system", "seg_id", "rater", "category", "severity"}), "", SUMMED_UP),
     Harness("runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*"),
 )
 
@@ -41,4 +57,11 @@ def harness_of(names: Collection[str]) -> Harness | None:
     """The harness whose results have these columns or keys; None where it is none of those."""
     starts = {name.split(".")[0] for name in names}
     every = {*names, *starts}
-    return next((harness for harness in HARNESSES if harness.marks <= every), None)
+    return next((harness for harness in HARNESSES if _is_marked(every, harness.marks)), None)
+
+
+def _is_marked(names: Collection[str], marks: Collection[str]) -> bool:
+    patterns = [mark for mark in marks if "*" in mark]
+    if not {*marks} - {*patterns} <= {*names}:
+        return False
+    return all(any(fnmatchcase(name, pattern) for name in names) for pattern in patterns)

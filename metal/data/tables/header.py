@@ -11,6 +11,8 @@ from metal.data.text import plural
 
 Row: TypeAlias = Sequence[str | None]
 LOOKED_AT = 20  # rows at the top of a file among which the header is sought
+SURVEY_MONKEY = frozenset({"Respondent ID", "Collector ID"})  # columns that mark its exports
+_NO_ROWS = ("Response", "Open-Ended Response")  # below questions without rows
 _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*%?\s*")
 
 
@@ -31,9 +33,11 @@ def titles_above(rows: Sequence[Row]) -> int:
 def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
     """The names of a header in two rows, `A1__fluency`; None where the second is no part of it.
 
-    It is, where the first leaves cells empty or repeats them, the second repeats names under different ones of it, and
-    numbers or other cells stand below. below: some rows of data.
+    It is in SurveyMonkey's exports, and where the first leaves cells empty or repeats them, the second repeats names
+    under different ones of it, and numbers or other cells stand below. below: some rows of data.
     """
+    if {*first} >= SURVEY_MONKEY and not second[0]:
+        return _questions(first, second)
     width = max(len(first), len(second))
     top, sub = ([(cell or "").strip() for cell in [*row, *[None] * (width - len(row))]] for row in (first, second))
     given = [name for name in sub if name]
@@ -51,6 +55,21 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
         return None
     cells = [row[place] for row in below for place in parts if place < len(row) and row[place]]
     return names if cells and not repeats & {str(cell).strip() for cell in cells} else None
+
+
+def _questions(first: Row, second: Row) -> list[str]:
+    """The names of a header of SurveyMonkey: a question, and below it one of its rows or `Response`."""
+    names, question = [], ""
+    for over, under in zip(first, second, strict=True):
+        question = (over or question).strip()
+        is_row = bool(under) and under not in _NO_ROWS
+        names.append(f"{question}__{(under or '').strip()}" if is_row else (over or "").strip())
+    return names
+
+
+def is_cell(text: str) -> bool:
+    """Whether a text in a header is a number, a truth value or a list, which name no column."""
+    return bool(_NUMBER.fullmatch(text)) or text in ("True", "False", "[]")
 
 
 def about_header(above: int, *, two_rows: bool) -> list[str]:

@@ -12,7 +12,7 @@ from itertools import islice
 import langcodes
 import pandas as pd
 
-from metal.data.languages import find_language, is_language, sides
+from metal.data.languages import find_language, is_language, pair_in_capitals, sides
 from metal.data.tables.cells import as_texts
 from metal.data.tables.names import ENGLISH, NO_LANGUAGE, plain
 
@@ -78,6 +78,8 @@ def _is_pair_or_name(text: str) -> bool:
     >>> [_is_pair_or_name(text) for text in ("en-de", "Swahili", "no", "pre-test")]
     [True, True, False, False]
     """
+    if pair_in_capitals(text):
+        return True
     if is_language(text):
         left, right = sides(text)
         return left != right and len(left) == len(right) == 2

@@ -74,6 +74,10 @@ WORSE = re.compile(
     r"tóxic|токсич|zehirli|विषाक्त|বিষাক্ত|سمية|毒性|有害|偏见|偏見|유해|\bsumu"
 )
 OPPOSITE = re.compile(r"\bnon ?(fluen|gramma|relevan|sens|factual|coheren)|\b(unsafe|rank(ing)?)\b")
+# Penalties, whose sign says which end is better; school grades with 1 as the best, and those of schools of both kinds.
+PENALTIES = re.compile(r"\bmqm\b|penalt|\bdeduct|abzüge|штраф|罚分")
+GRADES_1_BEST = re.compile(r"schulnoten?\b|\bzensur(en)?\b|\bznámk|\bznamk")
+GRADES_EITHER_WAY = re.compile(r"(^|[\W_]|gesamt|end|teil|deutsch|stil)noten?\b")
 ABSENCE = re.compile(r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack|detect|robust|resist")
 
 

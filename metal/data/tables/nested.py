@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from metal.data.files import parse_json
 from metal.data.tables.cells import as_numbers, as_texts
@@ -21,6 +22,7 @@ from metal.errors import DataError
 # Column -> where it stood in an object: `scores.gpt-4.value` -> ("scores", "gpt-4", "value").
 Paths: TypeAlias = Mapping[str, tuple[str, ...]]
 
+WRAPPED = re.compile(r'\[\{"(?:rating|number)": ?(-?\d+(?:\.\d+)?)\}\]')
 MOST = 50  # columns of their own; more are ids or embeddings
 MOST_PATHS = 1000  # columns that the objects of one column become
 _RATINGS = re.compile(r"annotat|rating|score|judg|label|eval|vote|rater|worker|human|people|person|expert|crowd", re.I)
@@ -37,7 +39,7 @@ def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Path
     Columns of text whose cells are JSON are read as such where they are called like ratings or metadata. What is
     a conversation, or has more than MOST_PATHS paths, stays as it is.
     """
-    frame = _with_json_read(frame)
+    frame = _with_json_read(_without_wrapping(frame))
     paths: dict[str, tuple[str, ...]] = {}
     for column in [str(name) for name, cells in frame.items() if _holds_objects(cells)]:
         leaves = [_leaves(cell, (column,)) if isinstance(cell, Mapping) else {} for cell in frame[column]]
@@ -70,6 +72,34 @@ def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
             cells = [read[code] if code >= 0 else None for code in texts.cat.codes]
             cells_of[str(name)] = pd.Series(cells, index=frame.index, dtype=object)
     return frame.assign(**cells_of) if cells_of else frame
+
+
+def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with numbers in place of the lists of one object of one number that Label Studio writes for a rating:
+    `[{"rating": 4}]`.
+    """
+    numbers: dict[str, pd.Series] = {}
+    for name, column in frame.items():
+        if is_numeric_dtype(column):
+            continue
+        first = next((cell for cell in column.array if isinstance(cell, list | str) and len(cell)), None)
+        if not isinstance(first, list) and not str(first).startswith('[{"'):
+            continue
+        wrapped = [cell if isinstance(cell, list) else WRAPPED.fullmatch(str(cell)) for cell in column.dropna()]
+        if all(map(_number_in, wrapped)):
+            cells = dict(zip(column.dropna().index, map(_number_in, wrapped), strict=True))
+            numbers[str(name)] = pd.Series(cells, dtype="str").reindex(frame.index)
+    return frame.assign(**numbers) if numbers else frame
+
+
+def _number_in(wrapped: Any) -> str:
+    """The number in `[{"rating": 4}]`, a list or matched as text; "" where there is something else."""
+    if isinstance(wrapped, re.Match):
+        return str(wrapped[1])
+    inner = wrapped[0] if isinstance(wrapped, list) and len(wrapped) == 1 else None
+    if isinstance(inner, Mapping) and len(inner) == 1 and next(iter(inner)) in ("rating", "number"):
+        return str(next(iter(inner.values())))
+    return ""
 
 
 def _read_json(text: str) -> Any:

@@ -18,6 +18,8 @@ from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import GUESSES, KIND_WORDS, is_person, plain
 from metal.data.tables.pairs import are_winners
+from metal.data.text import first_few
+from metal.data.text import name as shortened
 from metal.errors import DataError, UsageError
 
 # Objects that hold ratings, whose members play no role by their names; members that do wherever they stand.
@@ -27,6 +29,11 @@ _SURE_LEAVES = {
     *("completion", "response", "summary", "translation", "hypothesis", "answer"),
     *("prompt", "question", "passage", "article", "instruction", "model", "system", "generator"),
 }
+
+
+MOST_NAMED = 40  # columns in a message
+# Beside one of these, `target` is the translation; elsewhere it may be the right answer.
+_TRANSLATED = frozenset({"source", "src", "sourcetext", "lp", "langpair", "languagepair"})
 
 
 def roles_of(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
@@ -62,6 +69,8 @@ def _guessed(
         if role in roles or (wide and role == "score"):
             continue
         taken = {*roles.values(), *guessed.values(), *wide}
+        if role == "text" and not by_name.keys().isdisjoint(_TRANSLATED):
+            guesses = (*guesses, "target")
         free = [by_name[name] for name in guesses if name in by_name and by_name[name] not in taken]
         free = [column for column in free if (role, column) not in refuted]
         if role == "score":  # `answer` may be what was rated
@@ -208,6 +217,6 @@ def few_words(column: pd.Series) -> bool:
 
 def columns_of(frame: pd.DataFrame) -> str:
     """For messages: the columns there are."""
-    unnamed = sum(re.match(r"(column|Unnamed:) \d+$", name) is not None for name in frame.columns)
+    unnamed = sum(re.match(r"(column|Unnamed:) \d+$", column) is not None for column in frame.columns)
     elsewhere = " (the header may stand in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
-    return f"Columns found: {', '.join(frame.columns)}{elsewhere}"
+    return f"Columns found: {first_few([*map(shortened, frame.columns)], MOST_NAMED)}{elsewhere}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -16,10 +15,11 @@ from pandas.api.types import is_numeric_dtype
 from metal.data.formats import metal_criterion
 from metal.data.progress import followed, no_progress
 from metal.data.ratings import row_of
-from metal.data.records import DIRECTIONS, MEASURES, Criterion, Direction, Level, Scale
+from metal.data.records import DIRECTIONS, MEASURES, Criterion, Level, Scale
 from metal.data.tables.answers import read_answers, zero_may_be_no_answer
-from metal.data.tables.cells import MISSING, as_texts, fold
+from metal.data.tables.cells import MISSING, as_texts
 from metal.data.tables.decimals import MARKS, about_doubtful
+from metal.data.tables.directions import Scores, direction_of, doubtful_directions, notes_on_directions
 from metal.data.tables.levels import (
     ends_of,
     in_list,
@@ -29,8 +29,6 @@ from metal.data.tables.levels import (
     metal_name,
     numbers_in,
 )
-from metal.data.tables.names import ABSENCE, OPPOSITE, WORSE
-from metal.data.tables.word_orders import order_of
 from metal.data.tables.worded import scale_of_words
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UsageError
@@ -38,9 +36,7 @@ from metal.errors import DataError, UnknownName, UsageError
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
 NO_ANSWER = "no answer"
 RARE = 0.01  # of the answers; so rare a level may be a typing error
-GUESSED = ("by its name", "assumed; see `directions`")  # why a direction is lower, or higher
 PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shifts")
-_ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
 
 
 def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> list[Criterion]:
@@ -67,15 +63,18 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         chosen[name]["decimal"] = options.get("decimal", "")
         scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
-        criteria.append(_criterion(name, scale, chosen[name], options))
+        criteria.append(_criterion(name, scale, scores[rows], chosen[name], options))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
     naming = {"levels", "ranges", "shifts"}
     zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()}
     if zeros:
         remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
         notes.append(f"{', '.join(zeros)}: 0 is read as the lowest answer; if it means not rated: {remedy}")
-    notes += [*_about_directions(criteria, chosen), *counts]
+    scores_of = {name: scores[of_criterion == code] for name, code in codes.items()}
+    declared = [name for name in names if "directions" in chosen[name]]
+    notes += [*notes_on_directions(criteria, scores_of, declared), *counts]
     tidy["score"] = scores
+    tidy.attrs["doubtful_directions"] = doubtful_directions(criteria, scores_of, declared)
     answered = ~np.isnan(scores)
     if "reason" in tidy:
         reason = tidy["reason"].astype(object)
@@ -238,12 +237,13 @@ def whole_scale(criterion: Criterion, names: Sequence[str], options: Mapping[str
     return _scale(criterion.name, numbers, chosen) if len(numbers) <= MOST_LEVELS else criterion.scale
 
 
-# ---------------------------------------------------------------- METAL's criteria, and directions
+# ---------------------------------------------------------------- METAL's criteria
 
 
-def _criterion(name: str, scale: Scale, chosen: Mapping[str, Any], options: Mapping[str, Any]) -> Criterion:
-    anchors = [level.shown for level in scale.levels if _ANCHOR.match(fold(level.shown))]
-    guessed = "higher" if _of_quality(scale) else guessed_direction(", ".join([name, *anchors]))
+def _criterion(
+    name: str, scale: Scale, scores: Scores, chosen: Mapping[str, Any], options: Mapping[str, Any]
+) -> Criterion:
+    guessed = direction_of(name, scale, scores)
     criterion = Criterion(name, scale, guessed)
     if own := options.get("described", {}.get)(name):
         criterion = replace(own, scale=scale)
@@ -252,41 +252,3 @@ def _criterion(name: str, scale: Scale, chosen: Mapping[str, Any], options: Mapp
         asked = (ours.direction, ours.scale.values) == (guessed, scale.values)  # the question: it names the answers
         criterion = replace(ours, name=name, scale=scale, direction=guessed, question=ours.question if asked else "")
     return replace(criterion, direction=chosen.get("directions", criterion.direction))
-
-
-def _of_quality(scale: Scale) -> bool:
-    """Whether the labels are bad < good: the last is better whatever is asked, also of hallucinations."""
-    return (order_of([level.label for level in scale.levels]) or ("",))[0] == "quality"
-
-
-def guessed_direction(name: str) -> Direction:
-    """METAL's direction of the criterion, or `lower` for a name of something one would rather not find."""
-    if metal_name(name):
-        return metal_criterion(metal_name(name)).direction
-    folded = fold(name)
-    good = ("best", "excellent", "good")
-    ends = {word.split()[-1] in good: float(number) for number, word in _ANCHOR.findall(folded)}
-    if len(ends) == 2:  # `1=best, 6=worst`
-        return "lower" if ends[True] < ends[False] else "higher"
-    return "lower" if OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded)) else "higher"
-
-
-def why_direction(criterion: Criterion, *, given: bool) -> str:
-    """Where the direction of a table's criterion comes from; one of GUESSED where a guess is all there is."""
-    if given:
-        return "as told"
-    if _of_quality(criterion.scale) or criterion.direction != guessed_direction(criterion.name):
-        return "by its labels"
-    return "METAL's criterion" if metal_name(criterion.name) else GUESSED[criterion.direction == "higher"]
-
-
-def _about_directions(criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Which scores are taken for better, and why."""
-    reasons: dict[tuple[str, str], list[str]] = {}
-    compared = [each for each in criteria if each.scale.measure != "nominal" or len(each.scale.levels) < 3]  # by order
-    for criterion in compared:
-        why = why_direction(criterion, given="directions" in chosen[criterion.name])
-        reasons.setdefault((criterion.direction, why), []).append(criterion.name)
-    if len(reasons) == 1 and len(compared) == len(criteria) > 2:
-        reasons = {key: ["all criteria"] for key in reasons}
-    return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from metal.data.tables import asides
+from metal.data.tables import asides, surveys
 from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments, without_end
 from metal.data.tables.cells import as_texts, fold, joined_categories
 from metal.data.tables.harnesses import Harness, harness_of
@@ -29,7 +29,8 @@ from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge
 from metal.data.text import first_few
 from metal.errors import DataError
 
-_TEMPLATE = re.compile(r"\{(rater|criterion)\}")
+ANSWERED_IN = "answered_in"  # of a wide table: the column in the file that a rating stood in
+_TEMPLATE = re.compile(r"\{(rater|criterion|output)\}")
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,20 @@ def tidy_frame(
         roles = with_ids_in_parts(frame, roles, named)
     for step in (with_documents, with_unique_id, with_source_texts):
         roles = step(frame, roles, named)
+    if not patterns and (of_survey := surveys.respondents_of(frame, roles, named)) is not None:
+        places = surveys.outputs_asked_about(frame, of_survey)
+        roles = of_survey if places else roles
+    on_its_side = any(place.output for place in places)
+    if on_its_side:
+        roles = {role: column for role, column in roles.items() if role in named or role == "rater"}
+        frame, roles = surveys.with_respondents(frame, roles, notes)
     frame = with_joined(frame, roles)
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
-    if "rater" in roles and not patterns:
+    if "rater" in roles and not (patterns or on_its_side):
         _check_no_person_beside(frame, roles, named, where)
     long |= "first_text" in roles
     doubtful: list[str] = []
-    if not (patterns or long or chosen):
+    if not (patterns or long or chosen or on_its_side):
         score = roles.get("score")
         roles = _without_answers(frame, roles, named)
         people = lists.by_place
@@ -129,10 +137,11 @@ def tidy_frame(
     if len(places) > 1 or roles.keys() & {"winner", "first_text"}:
         for role in ("reply", "confidence"):  # they do not say which of the answers, or which order, they are about
             roles.pop(role, None)
-    if patterns and "rater" in roles:  # so the columns are not people: what they hold is criteria
+    if patterns and "rater" in roles and not on_its_side:  # so the columns are not people: what they hold is criteria
         places = [AnswerColumn(p.column, criterion=p.rater or p.criterion, comment=p.comment) for p in places]
-    notes.append(_shape(roles, places))
     role_of = {column: role for role, column in roles.items()}
+    roles = {role: column for role, column in roles.items() if column != surveys.RESPONDENT}
+    notes.append(_shape(roles, places))
     taken = {*role_of}
     for place in places:
         taken |= {place.column, place.comment}
@@ -180,7 +189,7 @@ def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataErro
     aside = ("_answer", "_explanation", "_metadata", "_comment")
     answers = [name for name in frame.columns if fnmatchcase(name, harness.answers) and not name.endswith(aside)]
     if not answers:
-        return DataError(where, problem, "Write a row for each rating: output, rater, criterion, score, language")
+        return DataError(where, problem, harness.remedy)
     listed = ", ".join(f'"{name}"' for name in answers)
     remedy = (
         f'Say what holds answers and what tells outputs apart: `wide=[{listed}]` and `columns={{"output": COLUMN}}`'
@@ -201,6 +210,8 @@ def _without_answers(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[
 
 def _as_wide(place: AnswerColumn) -> str:
     """The pattern of `wide` that reads the column so."""
+    if place.output:
+        return surveys.template_of(place)
     if place.column in (place.rater, place.criterion):
         return escape(place.column)
     pattern = place.column
@@ -221,6 +232,10 @@ def _shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
     renamed = ", ".join(f"{role} from {column!r}" for role, column in roles.items() if role != column)
     by_name = any(role == column for role, column in roles.items())
     columns = f"columns read by their names{renamed and ', '}{renamed}" if by_name else f"columns read: {renamed}"
+    if any(place.output for place in places):
+        templates = [*dict.fromkeys(map(surveys.template_of, places))]
+        listed = f"`wide={templates}`" if len(templates) == 1 else "`wide`"
+        return f"one row per respondent, one column per output ({listed}){renamed and '; '}{renamed and columns}"
     if not places:
         return f"one rating per row; {columns}"
     raters, criteria = any(place.rater for place in places), any(place.criterion for place in places)
@@ -238,10 +253,13 @@ def _places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) ->
     """The columns that match, each as a rater's, or as its template says."""
     places: dict[str, AnswerColumn] = {}
     for pattern in patterns:
+        if pattern == surveys.EACH_ROW:
+            places |= {place.column: place for place in surveys.every_column(frame)}
+            continue
         template = _template(pattern) if _TEMPLATE.search(pattern) else None
         for column in frame.columns:
             if template is None:
-                if fnmatchcase(column, pattern):
+                if column == pattern or fnmatchcase(column, pattern):
                     places[column] = AnswerColumn(
                         column, rater=name_of_path(paths[column]) if column in paths else column
                     )
@@ -249,7 +267,8 @@ def _places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) ->
             parts = _parts_of_path(pattern, paths.get(column, ())) or template.fullmatch(column)
             if parts:
                 named = parts if isinstance(parts, dict) else parts.groupdict("")
-                places[column] = AnswerColumn(column, named.get("rater", ""), named.get("criterion", ""))
+                parts_of = {part: named.get(part, "") for part in ("rater", "criterion", "output")}
+                places[column] = AnswerColumn(column, **parts_of)
     return with_comments(places.values(), frame.columns)
 
 
@@ -308,7 +327,11 @@ def _stacked(frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[Ans
     rows = np.tile(np.arange(len(frame)), len(places))
     tidy = frame[list(named)].rename(columns=dict(named)).iloc[rows]
     tidy["score"] = _end_to_end([frame[place.column] for place in places])
-    for role in ("rater", "criterion"):
+    columns = pd.Index([place.column for place in places], dtype="str")
+    tidy[ANSWERED_IN] = pd.Categorical.from_codes(np.repeat(np.arange(len(places)), len(frame)), columns)
+    if surveys.are_texts([place.output for place in places]):
+        tidy["text"] = np.repeat(np.array([place.output for place in places], dtype=object), len(frame))
+    for role in ("rater", "criterion", *(() if "text" in tidy else ("output",))):
         names = [getattr(place, role) for place in places]
         if any(names):
             codes, distinct = pd.factorize(np.array(names, dtype=object))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from metal.data.tables.cells import BLANKS, as_texts, digest
+from metal.data.tables.surveys import ON_ITS_SIDE
 from metal.data.text import plural
 from metal.errors import NoColumn
 
@@ -22,7 +23,9 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: 
     """
     texts = [role for role in ("source_text", "text") if role in tidy]
     if not texts:
-        remedy = 'Name one with `columns={"output": COLUMN}`; where each column is an output, write a row a rating'
+        remedy = 'Name one with `columns={"output": COLUMN}`'
+        if not tidy.reset_index()[["index", "rater"]].drop_duplicates()["rater"].duplicated().any():
+            remedy += f"; {ON_ITS_SIDE}"
         raise NoColumn(where, "output", unread, "no column for the output or its source", remedy)
     for role in texts:
         _write_alike(tidy, role, notes)

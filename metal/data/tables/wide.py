@@ -6,10 +6,13 @@ leave open whose answers stand in a table, METAL asks.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 
 import numpy as np
@@ -40,10 +43,13 @@ from metal.data.tables.names import (
 from metal.data.tables.nested import Paths, nested_columns
 from metal.data.tables.parts import places_of, without_last_end
 from metal.data.tables.roles import columns_of, few_words
+from metal.data.tables.surveys import FEWEST, ON_ITS_SIDE
 from metal.data.text import first_few
+from metal.data.text import name as shortened
 from metal.errors import DataError, NoColumn
 
 _NUMBERED = re.compile(r"[ _-]?(\d+|(?<![a-z])[a-c])$", re.I)  # answer_1, score_1
+MOST_LISTED = 12  # columns that an option names one by one
 MOST_WORDS = 11  # of a scale
 _SUMMED_UP = frozenset({"avg", "average", "mean", "median", "majority", "consensus", "mode"})
 
@@ -103,7 +109,8 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
     if len(answers) == 1:  # a judge's, beside what sums people up
         answers += [name for name in table.free if not _SUMMED_UP.isdisjoint(words_of(name))]
     if missing == "rater" and len(answers) > 1:
-        remedy = remedy.replace("`wide=RATERS`", _as_option(answers))
+        remedy = remedy.replace("`wide=RATERS`", _as_option(answers, list(table.frame.columns)))
+        remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
     return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy, answers)
 
 
@@ -233,14 +240,16 @@ def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
 
 
 def _whose(table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]) -> NoColumn:
-    names = first_few([place.column for place in rest], 8)
+    names = first_few([shortened(place.column) for place in rest], 8)
     problem = f"no column for the rater, and the names do not say whose answers these are: {names}"
     remedy = f"If each column is a rater: {_as_raters(table, [*raters_named, *rest])}; leave out those that are not"
+    if not raters_named:
+        remedy += f"; {ON_ITS_SIDE}"
     return _asked(table, [*raters_named, *rest], problem, f"{remedy}. {columns_of(table.frame)}")
 
 
 def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoColumn:
-    names = first_few([place.column for place in places])
+    names = first_few([shortened(place.column) for place in places])
     problem = f"columns named like models ({names}): are they judges, or the generators that one judge scored?"
     remedy = f"If judges: {_as_raters(table, places)}; if not, write a row a score, with columns generator and rater"
     return _asked(table, places, problem, remedy)
@@ -256,13 +265,17 @@ def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
     if all(place.column in table.paths for place in places):
         templates = list(dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places))
         if len(templates) < len(places):
-            return f"`wide=[{', '.join(map(repr, templates))}]`"
-    return _as_option([place.column for place in places])
+            return f"`wide={templates}`"
+    return _as_option([place.column for place in places], list(table.frame.columns))
 
 
-def _as_option(columns: Sequence[str]) -> str:
-    listed = ", ".join(f'"{column}"' for column in columns[:12]) + (", ..." if len(columns) > 12 else "")
-    return f"`wide=[{listed}]`"
+def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
+    """The option that reads just these columns of every one: their names, or of many what they begin with."""
+    start = os.path.commonprefix(list(columns))  # noqa: RUF071  of names, letter by letter
+    pattern = f"{escape(start)}*"
+    many = len(columns) > MOST_LISTED
+    listed = [pattern] if many and {name for name in every if fnmatchcase(name, pattern)} == {*columns} else columns
+    return f"`wide={json.dumps([*listed], ensure_ascii=False)}`"
 
 
 def _template_of(place: AnswerColumn, path: tuple[str, ...]) -> str:

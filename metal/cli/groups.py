@@ -1,0 +1,23 @@
+"""A group of commands that says itself what is meant by a word that is none of them."""
+
+from __future__ import annotations
+
+import click
+
+
+class Group(click.Group):
+    """A group of commands; `no_command` makes the error for a word that is none of them."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0].startswith("-"):
+                raise
+            raise self.no_command(ctx, args, error) from None
+
+    def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
+        """The error for words whose first is no command. error: click's own."""
+        return error
