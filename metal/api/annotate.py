@@ -209,14 +209,14 @@ def annotate_export(
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
         sheets = dict(forms.write(to, assignments))
         settings |= {"files": {name: digest(content) for name, content in sheets.items()}}
-        about = tomli_w.dumps(manifest(SHEETS, loaded, [dataset], settings).to_dict())
+        run_toml = tomli_w.dumps(manifest(SHEETS, loaded, [dataset], settings).to_dict())
         if added:
             more = [loaded.criteria[name] for name in added]
             update_dataset(with_parts(before, criteria=[*before.criteria.values(), *more]), dataset)
         with new_folder(folder, SHEETS, force=force) as partial:
             for name, content in sheets.items():
                 (partial / name).write_bytes(content)
-            (partial / "run.toml").write_text(about, encoding="utf-8")
+            (partial / "run.toml").write_text(run_toml, encoding="utf-8")
             if questions:
                 write_questions(dataset, questions)
             note_given(dataset, assignments, to, seed, key)

@@ -78,8 +78,10 @@ def diff(
 
     margins = Margins(margin, margin, margin, alpha, power)
     options = given(reading)
-    about = [read_run_toml(Path(each))["command"] if isinstance(each, str | Path) else "" for each in (run, baseline)]
-    if options and data is None and all(about):
+    commands = [
+        read_run_toml(Path(each))["command"] if isinstance(each, str | Path) else "" for each in (run, baseline)
+    ]
+    if options and data is None and all(commands):
         raise UsageError(f"`{next(iter(options))}` is for tables, and both are runs, read as they are; leave it out")
     now, before = side(run, data, options), side(baseline, data, options)
     pairs = judge_pairs(now.judges, before.judges, names(judges))
@@ -139,13 +141,13 @@ def side(run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOp
         name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
         return Side(inputs, inputs.dataset, judges_of(inputs.dataset, AuditSettings()), name, AuditSettings())
     first: Mapping[str, Any] = next(iter(about["datasets"]), {})
-    place = data if data is not None else _still_there(called, first)
+    data_then = data if data is not None else _still_there(called, first)
     reading = reading if data is not None else first.get("reading", {})
     if about["command"] in COMMANDS:
-        return judged(Path(called), place, reading)
+        return judged(Path(called), data_then, reading)
     if about["command"] != "audit":
         raise UsageError(f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or `metal.audit`")
-    inputs = load(place, first.get("more", []), reading)
+    inputs = load(data_then, first.get("more", []), reading)
     asked = about["settings"]
     settings = AuditSettings(**{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked})
     dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))

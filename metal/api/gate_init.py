@@ -100,29 +100,29 @@ def gate_init(
     check_known("part of a judge", declared.expected, PARTS)
     before = declared.before()
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
-    again = _asked_again(before)
-    too_few = list(_too_few(before, settings, declared, again))
+    repeated_by = _asked_again(before)
+    too_few = list(_too_few(before, settings, declared, repeated_by))
     of_stream = baselines(before.dataset, settings, {judge: judge for judge in before.judges})
     if streams and streams < len(of_stream):
         raise UsageError(f"streams {streams}: the baseline has {len(of_stream)}; give as many, or more")
     declared = replace(declared, streams=streams or len(of_stream))
     lines = [
         *watch_lines(of_stream, declared.margins, declared.streams, loss),
-        pass_line(comparisons(before.dataset, before.dataset, settings, again), declared.margins),
+        pass_line(comparisons(before.dataset, before.dataset, settings, repeated_by), declared.margins),
         *too_few,
     ]
-    about: dict[str, Any] = {
+    gate: dict[str, Any] = {
         name: os.path.relpath(getattr(declared, name), path.parent) for name in ("baseline", "anchors")
     }
-    about |= Declared.hashes(before) | {
+    gate |= Declared.hashes(before) | {
         "repeats": declared.repeats,
         "least": declared.least,
         "streams": declared.streams,
     }
     chosen = {name: list(getattr(declared, name)) for name in ("criteria", "languages", "expected")}
-    about |= {name: values for name, values in chosen.items() if values}
+    gate |= {name: values for name, values in chosen.items() if values}
     with kept_file(path):
-        write_new(path, tomli_w.dumps(about | {"margins": vars(declared.margins)}))
+        write_new(path, tomli_w.dumps(gate | {"margins": vars(declared.margins)}))
     for folder in (declared.anchors, declared.baseline):
         note_gate(folder, path)
     return lines

@@ -123,8 +123,8 @@ def read(
         origin = Path(data)
         recognized = Path(data).exists() and format in ("", recognize(Path(data)) or "table")
         options |= {} if recognized else {"format": format}
-    again = plain(options) if origin else {}
-    return replace(_with_texts(replace(dataset, report=report), texts), origin=origin, reading=again)
+    reading_options = plain(options) if origin else {}
+    return replace(_with_texts(replace(dataset, report=report), texts), origin=origin, reading=reading_options)
 
 
 def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -322,8 +322,8 @@ def as_dataset(data: Data, reading: ReadingOptions | None = None) -> Dataset:
 
 def reading_of(run: Path) -> ReadingOptions:
     """The options with which the table was read that the run was made from."""
-    about: Mapping[str, Any] = next(iter(read_run_toml(run)["datasets"]), {})
-    return given(about.get("reading", {}))
+    first_data: Mapping[str, Any] = next(iter(read_run_toml(run)["datasets"]), {})
+    return given(first_data.get("reading", {}))
 
 
 def folder_of(run: Ratings) -> Path:

@@ -56,8 +56,8 @@ class Replies:
         parts = [html]
         for call in self.calls:
             texts = [call.system or "", call.user or call.about_messages, *(each.text for each in call.answers)]
-            shown = "".join(f"<pre>{escape(text)}</pre>" for text in texts if text)
-            parts.append(f"<p><b>{escape(call.judge)}</b> {escape(', '.join(call.criteria))}</p>{shown}")
+            blocks = "".join(f"<pre>{escape(text)}</pre>" for text in texts if text)
+            parts.append(f"<p><b>{escape(call.judge)}</b> {escape(', '.join(call.criteria))}</p>{blocks}")
         return "".join(parts)
 
 
@@ -101,8 +101,8 @@ def replies(
         table = table[table["score"].isna()]
         missing = set(zip(table["judge"], table["output"], strict=True))
         calls = [call for call in calls if (_repeated(call), call.output) in missing]
-    shown = table if output or not limit else table.head(limit)
-    return Replies(shown.reset_index(drop=True), len(table), tuple(calls), tuple(notes))
+    first_rows = table if output or not limit else table.head(limit)
+    return Replies(first_rows.reset_index(drop=True), len(table), tuple(calls), tuple(notes))
 
 
 def _repeated(call: AskedCall) -> str:
@@ -115,8 +115,8 @@ def _judges_runs(run: Path) -> list[Path]:
     command = command_of(run)
     if command == "judge":
         return [run]
-    about = read_run_toml(run)
-    given = [Path(path) for data in about["datasets"] for path in data.get("more", ())]
+    run_toml = read_run_toml(run)
+    given = [Path(path) for data in run_toml["datasets"] for path in data.get("more", ())]
     journaled = [path for path in given if (path / "journal.jsonl").is_file()]
     if not journaled:
         what = f"a run of `metal {command}` that names no run of judges here" if command else "not a run"
@@ -206,8 +206,8 @@ def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
 
 
 def _language(dataset: Dataset | None, output: str) -> str:
-    shown = dataset.outputs.get(output) if dataset else None
-    return shown.language if shown else ""
+    output_asked = dataset.outputs.get(output) if dataset else None
+    return output_asked.language if output_asked else ""
 
 
 def _people(dataset: Dataset | None) -> pd.DataFrame:

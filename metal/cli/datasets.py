@@ -156,8 +156,8 @@ def import_(
         dataset.save(folder, force=force, update=into is not None)
     _report(dataset, folder, shown=ask and not into)
     if ask:
-        place = ["--into", str(folder.absolute())] if into else ["--out", str(folder)]
-        command = shlex.join(["metal", "import", *made_explicit, *place])
+        target = ["--into", str(folder.absolute())] if into else ["--out", str(folder)]
+        command = shlex.join(["metal", "import", *made_explicit, *target])
         console.say(f"The same without questions: {command}", wrap=False)
 
 

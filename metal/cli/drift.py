@@ -119,8 +119,8 @@ def watch(as_json: bool, **options: Any) -> None:
     with console.progress("watching"):
         watched = metal.gate_watch(**options)
     if as_json:
-        about = {"headline": watched.headline, "promise": watched.promise, "threshold": watched.threshold}
-        print_json(about | {"streams": watched.streams})
+        summary = {"headline": watched.headline, "promise": watched.promise, "threshold": watched.threshold}
+        print_json(summary | {"streams": watched.streams})
     else:
         console.show(Paragraph(watched.headline, strong=True))
         begun = watched.begun

@@ -58,33 +58,46 @@ def option(name: str, kind: Any, about: Option, default: Any, *, shared: bool = 
     if about.metavar:
         settings["metavar"] = about.metavar
     plain = _plain(kind)
+    if plain is bool and default is True:
+        declared[0] = f"{flag}/--no-{flag[2:]}"
+        settings |= {"show_default": False}
+    several = _of_several(kind, plain, about, flag)
     if plain is bool:
-        if default is True:
-            declared[0] = f"{flag}/--no-{flag[2:]}"
-            settings |= {"show_default": False}
         settings |= {"is_flag": True, "default": default}
-    elif about.by_criterion:
-        settings |= {"multiple": True, "callback": lambda context, option, values: by_criterion(values)}
-    elif set(get_args(Names)) <= set(get_args(kind)):
-        divided = _texts if about.quoted else _split
-        settings |= {"multiple": True, "callback": None if about.commas else divided}
-        settings.setdefault("metavar", "NAME[,NAME]")
-    elif _is(plain, Mapping):
-        settings |= {"multiple": True, "callback": partial(_pairs, flag, about.commas)}
-    elif _is(plain, Sequence) and get_args(plain)[0] is int:
-        settings |= {"multiple": True, "callback": _whole_numbers}
-    elif _is(plain, Sequence):
-        settings |= {"multiple": True, "type": _scalar(get_args(plain)[0], about)}
+    elif several:
+        settings = several | settings | {"multiple": True}
     else:
-        settings["type"] = _scalar(plain, about)
-        if not settings["required"]:  # click takes any default, None too, for a value
-            shown = default not in (None, "") and "[default" not in settings["help"]
-            settings |= {"default": default, "show_default": shown}
+        settings |= _of_one(plain, about, default, required=settings["required"])
     if about.bare:
         settings |= {"is_flag": False, "flag_value": about.bare}
     if about.check:
         settings["callback"] = partial(_checked, about.check)
     return Flag(declared, aliases=about.aliases, rare=about.rare, shared=shared, **settings)
+
+
+def _of_several(kind: Any, plain: Any, about: Option, flag: str) -> dict[str, Any]:
+    """The settings of an option that may be given several times; nothing for any other."""
+    if about.by_criterion:
+        return {"callback": lambda context, option, values: by_criterion(values)}
+    if set(get_args(Names)) <= set(get_args(kind)):
+        divided = _texts if about.quoted else _split
+        return {"callback": None if about.commas else divided, "metavar": "NAME[,NAME]"}
+    if _is(plain, Mapping):
+        return {"callback": partial(_pairs, flag, about.commas)}
+    if not _is(plain, Sequence):
+        return {}
+    if get_args(plain)[0] is int:
+        return {"callback": _whole_numbers}
+    return {"type": _scalar(get_args(plain)[0], about)}
+
+
+def _of_one(plain: Any, about: Option, default: Any, *, required: bool) -> dict[str, Any]:
+    """The settings of an option with one value. click takes any default, None too, for a value."""
+    settings: dict[str, Any] = {"type": _scalar(plain, about)}
+    if not required:
+        is_shown = default not in (None, "") and "[default" not in about.help
+        settings |= {"default": default, "show_default": is_shown}
+    return settings
 
 
 class _Share(click.FloatRange):

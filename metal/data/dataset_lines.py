@@ -147,10 +147,10 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
     for name in ("sample", "generate", "generators", "probes"):
         if not isinstance(tables.get(name, {}), Mapping):
             raise DataError(path, f"{name} is {tables[name]!r}", f"METAL writes a table, [{name}]; take it out")
-    for name, about in tables.get("generators", {}).items():
-        if not isinstance(about, Mapping):
+    for name, described in tables.get("generators", {}).items():
+        if not isinstance(described, Mapping):
             raise DataError(
-                path, f"generator {name} is {about!r}", "METAL writes tables, [generators.NAME]; take it out"
+                path, f"generator {name} is {described!r}", "METAL writes tables, [generators.NAME]; take it out"
             )
     return tables
 

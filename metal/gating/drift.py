@@ -127,8 +127,8 @@ def comparisons(
 ) -> Iterator[Compared]:
     """Each judge beside what it was in each cell of both, where an output was asked about both times."""
     repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
-    again = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}
-    asked = (*pairs.values(), *(name for names in again.values() for name in names))
+    repeats_of = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}
+    asked = (*pairs.values(), *(name for names in repeats_of.values() for name in names))
     earlier = {
         (cell.criterion.name, cell.language): cell
         for cell in cells(before, replace(settings, judges=asked), continuous=True)
@@ -140,7 +140,7 @@ def comparisons(
         for judge in cell.judges:
             old = pairs[judge]
             if old in old_cell.judges:
-                compared = Compared.of(cell, old_cell, judge, old, again[old])
+                compared = Compared.of(cell, old_cell, judge, old, repeats_of[old])
                 if compared.asked:
                     yield compared
 

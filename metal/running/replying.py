@@ -88,10 +88,10 @@ class JournaledRun:
 
     def calls(self, output: str) -> Iterator[AskedCall]:
         """The calls about an output that the journal knows of, in the order in which the run asks them."""
-        about: dict[str, dict[str, Any]] = {}
+        first_records: dict[str, dict[str, Any]] = {}
         answers: dict[str, list[dict[str, Any]]] = {}
         for record in self._records(output):
-            about.setdefault(record["key"], record)
+            first_records.setdefault(record["key"], record)
             answers.setdefault(record["key"], []).append(record)
         questions = self._questions(output)
         same = {question.key for question, _ in questions.values()}
@@ -101,11 +101,11 @@ class JournaledRun:
                 yield self._whole(
                     call, question.key, question, [_answered(each, model) for each in answers[question.key]]
                 )
-        for key, record in about.items():
+        for key, record in first_records.items():
             if key not in same:
-                place = record["judge"], record["prompt"], _criteria(record), record["sample"]
-                asked, of = questions.get(place, (None, None))
-                call = AskedCall(str(self.run), _judge(*place[:2]), output, *place[2:])
+                asked_as = record["judge"], record["prompt"], _criteria(record), record["sample"]
+                asked, of = questions.get(asked_as, (None, None))
+                call = AskedCall(str(self.run), _judge(*asked_as[:2]), output, *asked_as[2:])
                 yield self._whole(call, key, asked, [_answered(each, of) for each in answers[key]])
 
     def _records(self, output: str) -> Iterator[dict[str, Any]]:
@@ -129,8 +129,8 @@ class JournaledRun:
             plan = replace(job.plan, outputs=outputs)
             for model in plan.models:
                 for question in plan.questions(model):
-                    place = model.name, question.prompt.name, question.criteria, question.sample
-                    questions[place] = question, model
+                    asked_as = model.name, question.prompt.name, question.criteria, question.sample
+                    questions[asked_as] = question, model
         return questions
 
     def _whole(

@@ -47,5 +47,5 @@ def _table(part: TableView) -> str:
 
 
 def _cell(text: str, below: str, mark: str) -> str:
-    shown = f"**{one_line(text)}**" if mark in ("strong", "good") else one_line(text)
-    return "<br>".join([shown, *map(one_line, below.splitlines())])
+    marked = f"**{one_line(text)}**" if mark in ("strong", "good") else one_line(text)
+    return "<br>".join([marked, *map(one_line, below.splitlines())])

@@ -28,18 +28,18 @@ def table(rows: pd.DataFrame, total: int, more: str) -> TableView:
             shared += values
         else:
             names.append(column)
-    shown = []
+    lines = []
     for row in rows.to_dict("records"):
         score = "" if pd.isna(row["score"]) else f"{row['score']:g}"
         people = f"{figure(row['people'])} ({row['raters']})" if row["raters"] else UNDEFINED
         cells = [str(row[name]) for name in names]
-        shown.append([*cells, score or str(row["reason"])[:MOST_REASON], people])
+        lines.append([*cells, score or str(row["reason"])[:MOST_REASON], people])
     title = ", ".join(filter(None, ["Replies", *map(str, shared)]))
-    notes = ["People: the mean of their scores, and how many they are."] if shown else []
+    notes = ["People: the mean of their scores, and how many they are."] if lines else []
     if len(rows) < total:
         notes.insert(0, f"The first {len(rows):,} of {plural(total, 'reply', 'replies')}; {more}.")
     heads = (*(name.capitalize() for name in names), "Score", "People")
-    return TableView.of(None, "replies", title, heads, shown, notes=notes)
+    return TableView.of(None, "replies", title, heads, lines, notes=notes)
 
 
 def heading(call: AskedCall) -> str:

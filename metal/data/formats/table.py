@@ -136,10 +136,10 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
             f"{name!r} may name the sources: `columns={ {'source': name} }`"
             for name in may_be_sources(frame, columns.unread, tidy)
         ]
-    again: Mapping[str, tuple[str, int]] = {}
+    repeats: Mapping[str, tuple[str, int]] = {}
     if "repeat" in tidy:
         _outputs_of_epochs(tidy, notes)
-        tidy, again = with_repeats(tidy, partial(is_human, tidy, options), notes)
+        tidy, repeats = with_repeats(tidy, partial(is_human, tidy, options), notes)
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
     if "score" not in tidy:
@@ -155,7 +155,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         read_replies(tidy, criteria, options, notes, where)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
-    raters = raters_of(tidy, options, again, columns.by_place, notes)
+    raters = raters_of(tidy, options, repeats, columns.by_place, notes)
     _check_outputs(tidy, where)
     remedy = "Keep one of them"
     if tidy.duplicated(["output", "criterion", "rater"]).any():
@@ -198,8 +198,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
 
 def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
     """What a message calls the n-th rating: its row in the file, and in a wide table its column."""
-    place = row_of(where, int(tidy.index[row]))
-    return f"{place}, column {tidy[ANSWERED_IN].iloc[row]!r}" if ANSWERED_IN in tidy else place
+    row_in_file = row_of(where, int(tidy.index[row]))
+    return f"{row_in_file}, column {tidy[ANSWERED_IN].iloc[row]!r}" if ANSWERED_IN in tidy else row_in_file
 
 
 def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:

@@ -103,21 +103,21 @@ def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
 
 def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
     """What rows are that hold no ratings: which rows."""
-    place, filled = np.arange(len(frame)), is_filled(frame).sum(axis=1)
-    again = filled > 1
+    numbers, filled = np.arange(len(frame)), is_filled(frame).sum(axis=1)
+    header_again = filled > 1
     for name, column in frame.items():
-        if not again.any():
+        if not header_again.any():
             break
-        again &= (column.isna() | column.isin([name])).to_numpy()
+        header_again &= (column.isna() | column.isin([name])).to_numpy()
     survey = _is_survey(frame)
     rated = np.flatnonzero(filled > 2)
     last, fewest = (rated[-1], filled[rated].min()) if len(rated) else (len(frame), 0)
-    below_blank = np.cumsum((filled == 0) & (place > last)) > 0  # a legend may fill two cells
+    below_blank = np.cumsum((filled == 0) & (numbers > last)) > 0  # a legend may fill two cells
     return {
         "blank": filled == 0,
-        "the header again": again,
-        "about the questions": (place < 2) & survey,
-        "remarks below the table": (place > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2)),
+        "the header again": header_again,
+        "about the questions": (numbers < 2) & survey,
+        "remarks below the table": (numbers > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2)),
     }
 
 

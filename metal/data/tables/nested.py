@@ -229,9 +229,9 @@ def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
 def _by_place(cell: Any, column: str) -> dict[str, Any]:
     """Name of a column -> what stands in it: the places of a list, and the keys of objects there."""
     parts: dict[str, Any] = {}
-    for place, item in enumerate(cell if isinstance(cell, list) else (), 1):
+    for number, item in enumerate(cell if isinstance(cell, list) else (), 1):
         if isinstance(item, dict):
-            parts |= {f"{column}_{place}.{key}": value for key, value in item.items()}
+            parts |= {f"{column}_{number}.{key}": value for key, value in item.items()}
         else:
-            parts[f"{column}_{place}"] = item
+            parts[f"{column}_{number}"] = item
     return parts

@@ -78,9 +78,9 @@ def raters_of(
             kind = "llm" if name in replying else kind_of(name, "", {})
             if name not in again:
                 by_name.append((name, kind))
-        about: dict[str, Any] = {"repeats": again[name][0], "sample": again[name][1]} if name in again else {}
-        about |= PLACE_IN_A_LIST if name in by_place else {}
-        raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group, about))
+        details: dict[str, Any] = {"repeats": again[name][0], "sample": again[name][1]} if name in again else {}
+        details |= PLACE_IN_A_LIST if name in by_place else {}
+        raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group, details))
     taken: list[str] = []
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]

@@ -27,8 +27,8 @@ def with_repeats(
     if not tidy.duplicated(KEY).any() or tidy.assign(repeat=repeat).duplicated([*KEY, "repeat"]).any():
         return tidy.set_index(rows), {}
     numbers = as_numbers(repeat)
-    place = numbers if np.isfinite(numbers).all() else as_texts(repeat).cat.codes
-    in_order = tidy[KEY].assign(place=place).sort_values("place", kind="stable")
+    rounds = numbers if np.isfinite(numbers).all() else as_texts(repeat).cat.codes
+    in_order = tidy[KEY].assign(place=rounds).sort_values("place", kind="stable")
     time = in_order.groupby(KEY, observed=True, sort=False).cumcount().reindex(tidy.index)
     rater = tidy["rater"].astype(object)
     persons = {name for name in tidy["rater"].cat.categories if is_person(name)}
@@ -38,13 +38,13 @@ def with_repeats(
         names = first_few(sorted(set(rater[of_people])), 3)
         count = plural(int(of_people.sum()), "rating")
         notes.append(f"{count} that people gave again left out, as their first answer counts: {names}")
-    again: dict[str, tuple[str, int]] = {}
+    repeated: dict[str, tuple[str, int]] = {}
     names_of = rater.copy()
     for name, number in sorted(set(zip(rater[later & ~of_people], time[later & ~of_people], strict=True))):
-        again[f"{name}#{number + 1}"] = (name, int(number) + 1)
+        repeated[f"{name}#{number + 1}"] = (name, int(number) + 1)
         names_of[(rater == name) & (time == number)] = f"{name}#{number + 1}"
-    if again:
-        notes.append(f"asked again, kept as repeats of their judge: {first_few(list(again), 3)}")
+    if repeated:
+        notes.append(f"asked again, kept as repeats of their judge: {first_few(list(repeated), 3)}")
     kept = tidy.assign(rater=names_of.astype("category")).set_index(rows)[~of_people]
     kept["rater"] = kept["rater"].cat.remove_unused_categories()
-    return kept, again
+    return kept, repeated

@@ -203,9 +203,9 @@ def _by_labels(scores: np.ndarray[Any, Any], name: str, chosen: Mapping[str, Any
     if not given or not given <= by_label.keys() or values == by_label.keys():
         return scores
     if given <= values:
-        shown = ",".join(f"{number:g}={level.label}" for number, level in by_label.items())
+        numbered_levels = ",".join(f"{number:g}={level.label}" for number, level in by_label.items())
         problem = f"{min(given):g} may be {by_label[min(given)].label} or the level of that value"
-        raise UsageError(f"{name}: {problem}; say which, e.g. `levels={ {name: shown} }`")
+        raise UsageError(f"{name}: {problem}; say which, e.g. `levels={ {name: numbered_levels} }`")
     return np.array([by_label[score].value if score in by_label else np.nan for score in scores.tolist()])
 
 

@@ -107,12 +107,12 @@ def _order(table: Any, path: Path, where: str) -> Order:
     if not isinstance(table["words"], list) or len(table["words"]) < 2:
         raise DataError(where, "words is no list of at least two places", FORMAT)
     places: dict[str, int] = {}
-    for place, spellings in enumerate(table["words"]):
+    for rank, spellings in enumerate(table["words"]):
         spellings = [spellings] if isinstance(spellings, str) else spellings
         if not _are_words(spellings) or not spellings:
-            raise DataError(where, f"place {place + 1} is neither a word nor a list of spellings", FORMAT)
+            raise DataError(where, f"place {rank + 1} is neither a word nor a list of spellings", FORMAT)
         for word in map(spelled, spellings):
-            if places.setdefault(word, place) != place:
+            if places.setdefault(word, rank) != rank:
                 raise DataError(where, f"{word!r} stands in two places", "Keep one of them")
     return Order(table["kind"], places, path.stem if path.parent == FOLDER else str(path))
 

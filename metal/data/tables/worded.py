@@ -87,9 +87,9 @@ def _scores_on(
     for text, word, number in zip(answers.texts, answers.words, answers.numbers, strict=True):
         score = by_word.get(fold(word)) if word else by_number.get(number, by_word.get(fold(text)))
         if score is None and (word or not np.isnan(number)):
-            shown = ", ".join(level.shown for level in levels)
+            listed = ", ".join(level.shown for level in levels)
             problem = f"label {_shown(word or text)} of {name} is not in `levels`"
-            raise DataError(place_of(word or text), problem, f"Add it to {shown}")
+            raise DataError(place_of(word or text), problem, f"Add it to {listed}")
         scores.append(np.nan if score is None else score)
     return np.array(scores)
 

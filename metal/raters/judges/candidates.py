@@ -80,16 +80,16 @@ def evidence_in(
         yield Evidence(forms.TIED, len(text) - len(text.lstrip()), left, middle=bool(middles))
     unquoted = blanked(not_verdicts.QUOTED_LINE, blanked(not_verdicts.QUOTATION, text))
     for rank, match, group, score in (*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})):
-        place = match.start(group)
+        start = match.start(group)
         borrowed = (
             unquoted[match.start()] != text[match.start()]
-            or around.borrowed(place)
+            or around.borrowed(start)
             or (match[0].startswith("<") and around.borrowed(match.start()))  # <score>2</score>
             or not_verdicts.DOUBTED.match(text, match.end())
         )
-        if rank in (forms.OF_TOP, forms.TIED) and around.concludes(place):
+        if rank in (forms.OF_TOP, forms.TIED) and around.concludes(start):
             rank = forms.FINAL
-        yield Evidence(rank, place, score, bool(borrowed), middle=place in middles)
+        yield Evidence(rank, start, score, bool(borrowed), middle=start in middles)
 
 
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:

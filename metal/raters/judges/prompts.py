@@ -243,11 +243,11 @@ def rubric_variables(rubric: Rubric) -> dict[str, Any]:
     ends = worst_and_best(rubric)
     end_labels = _labels_of_ends(rubric, ends)
     levels = []
-    for place, level in enumerate(criterion.scale.levels):
+    for number, level in enumerate(criterion.scale.levels):
         text = rubric.levels.get(level.value, LevelText())
         label = end_labels.get(level.value, level.label)
-        shown = {"value": f"{level.value:g}", "label": label, "letter": chr(65 + place)}
-        levels.append(shown | {"definition": text.definition, "reasons": list(text.reasons)})
+        parts = {"value": f"{level.value:g}", "label": label, "letter": chr(65 + number)}
+        levels.append(parts | {"definition": text.definition, "reasons": list(text.reasons)})
     return {
         "criterion": {
             "name": criterion.name,

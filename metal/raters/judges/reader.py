@@ -158,15 +158,15 @@ def read_part(
     prose, places = _prose_around([span for span, _ in objects], bare)
     around = Surroundings(prose)
     parts: list[tuple[int, Any]] = []
-    for place, (_, value) in zip(places, objects, strict=True):
-        own = [] if around.borrowed(place) else [(place, part) for part in parts_under(value, keys)]
-        if own and parts and around.corrects(place, since=parts[-1][0]):
+    for start, (_, value) in zip(places, objects, strict=True):
+        own = [] if around.borrowed(start) else [(start, part) for part in parts_under(value, keys)]
+        if own and parts and around.corrects(start, since=parts[-1][0]):
             parts.clear()
         parts += own
     at_the_ends = [
         part
-        for place, part in parts
-        if not (_WORD.search(prose, place) and (truncated or _WORD.search(prose, 0, place)))
+        for start, part in parts
+        if not (_WORD.search(prose, start) and (truncated or _WORD.search(prose, 0, start)))
     ]
     counting = at_the_ends or [part for _, part in parts if not truncated]
     if not counting:
@@ -214,8 +214,8 @@ def _read(text: str, scale: Scale, letters: Mapping[str, float] | None, criterio
     prose, places = _prose_around([span for span, _ in objects], shorter)
     prose = of_criterion(prose, criterion) if criterion else prose
     around, evidence = Surroundings(prose), [*evidence_in(prose, scale, letters)]
-    for place, (_, fields) in zip(places, objects, strict=True):
-        evidence += _evidence_of_object(fields, keys, around, place, scale, letters)
+    for start, (_, fields) in zip(places, objects, strict=True):
+        evidence += _evidence_of_object(fields, keys, around, start, scale, letters)
     reasons = [justification_in(fields) for _, fields in reversed(objects)]
     justification = next((reason for reason in reasons if reason), "")
     evidence = _with_corrections(evidence, around)
