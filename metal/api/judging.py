@@ -201,8 +201,10 @@ async def judge_async(
     something is paid; by default a bar where there is a terminal or notebook, and nobody is asked: `max_cost` limits
     what a run may cost.
 
-    Returns the run: its folder, ratings, and the statistics of the answers. It works inside a running event loop too;
-    there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError.
+    Returns the run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says why a judge could
+    not go on, or that none of its replies holds a score; such replies may have been paid for and are kept. Where no
+    call of a new run was answered, nothing is kept and JudgeStopped is raised. It works inside a running event loop too;
+    there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName, DataError and JudgeStopped.
     """
     from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.adapters import adapted

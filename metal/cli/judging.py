@@ -106,7 +106,11 @@ def finish(run: Judging | Generating, following: str) -> None:
     if outcome.missing or outcome.failed:
         parts = [f"{outcome.missing:,} calls not made"] * bool(outcome.missing)
         parts += [f"{outcome.failed:,} failed"] * bool(outcome.failed)
-        console.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
+        when = "Once that is mended, go on" if outcome.kept_in_vain and outcome.stopped else "Go on"
+        console.say(f"{' and '.join(parts)}. {when} with: {again}", wrap=False)
+    if outcome.kept_in_vain:
+        see = f"; see it with: metal replies {run.folder}" if command == "judge" else ""
+        console.say(f"What came may have been paid for, and is kept in {run.folder}{see}", wrap=False)
     if following and (outcome.answered or run.job.answers_itself or not run.job.plan.models):
         console.say(f"Next: {following}", wrap=False)
     if outcome.interrupted:
@@ -174,7 +178,7 @@ def _finish_judging(run: Judging) -> None:
         add = f"metal judge --resume {run.folder} --judge NAME"
         console.say(f"The run is complete, nothing was asked. To add a judge: {add}", wrap=False)
     asking_text.show_judges(run.outcome.statistics, job.plan)
-    asking_text.show_ratings(job.ratings, job.unanswered, run.folder, run.outcome.seconds)
+    asking_text.show_ratings(job, run.folder, run.outcome.seconds)
     following = ["metal", "monitor" if job.questions else "audit", str(job.folder), str(run.folder)]
     finish(run, shlex.join([*following, *typed_options(reading_of(run.folder))]))
 

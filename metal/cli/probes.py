@@ -63,7 +63,7 @@ def run(data: Path, ask: bool | None, **options: Any) -> None:
         asking_text.show_estimates(judged.outcome.estimates, judged.outcome.what, first_prompt=True)
         return
     asking_text.show_judges(judged.outcome.statistics, judged.job.plan)
-    asking_text.show_ratings(judged.job.ratings, judged.job.unanswered, judged.folder, judged.outcome.seconds)
+    asking_text.show_ratings(judged.job, judged.folder, judged.outcome.seconds)
     finish(judged, f"metal probe report {judged.job.folder} {judged.folder}")
 
 

@@ -100,8 +100,13 @@ class Outcome:
 
     @property
     def answered(self) -> bool:
-        """Whether a model has answered anything, in this session or an earlier one."""
-        return any(each.heard for each in self.statistics.values())
+        """Whether a reply holds what was asked for, in this session or an earlier one."""
+        return any(each.answered for each in self.statistics.values())
+
+    @property
+    def kept_in_vain(self) -> bool:
+        """Whether something came that may have been paid for, and nothing of it is what was asked for."""
+        return not self.answered and any(each.heard or each.kept_bodies for each in self.statistics.values())
 
     @property
     def complete(self) -> bool:
@@ -160,7 +165,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
         if (new or terms.force) and ended and (why := _in_vain(job, out, ended)):
             clear(out)
             discard(out)
-            raise JudgeStopped(f"{why}. No call was answered; {out} was not kept")
+            raise JudgeStopped(f"{why.removesuffix('.')}. No call was answered; {out} was not kept")
         statistics = job.finish(out, callbacks.progress)
     return _outcome(job, coming, ended, statistics, time.monotonic() - began)
 
@@ -336,6 +341,19 @@ def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics])
     return reasons
 
 
+def _without_answer(job: Job, statistics: Mapping[str, CallStatistics]) -> dict[str, str]:
+    """Models that replied, but never with what was asked for, with what they replied instead."""
+    reasons = {}
+    for model in job.plan.models:
+        of_model = [statistics[name] for (asked, _), name in job.plan.names.items() if asked == model.name]
+        replies = sum(each.replies + each.reused for each in of_model)
+        if replies and not any(each.answered for each in of_model):
+            kinds = sum((each.kinds for each in of_model), Counter[str]())
+            counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+            reasons[model.name] = f"{plural(replies, 'reply', 'replies')} came and none holds a {job.wanted}: {counted}"
+    return reasons
+
+
 def _outcome(
     job: Job,
     coming: Sequence[CostEstimate],
@@ -345,11 +363,14 @@ def _outcome(
 ) -> Outcome:
     progress = engine.progress if engine else []
     waiting = sum(model.under_way for model in progress)
+    stopped = _stopped(job, engine, statistics) if engine else {}
+    if engine and not waiting:
+        stopped = _without_answer(job, statistics) | stopped
     return Outcome(
         job.what(),
         coming,
         statistics,
-        stopped=_stopped(job, engine, statistics) if engine else {},
+        stopped=stopped,
         waiting=waiting,
         missing=sum(each.not_asked for each in statistics.values()) - waiting,
         failed=sum(each.failed for each in statistics.values()),

@@ -73,6 +73,7 @@ class GenerateJob(Job):
 
     command = "generate"
     DESCRIBED = "described"  # models: their names
+    wanted = "text"
 
     request: GenerateRequest
     plan: Generation

@@ -89,11 +89,12 @@ class Job(ABC):
     """A request with its parts: what a verb wants to have asked, and what it makes of the answers.
 
     folder: of the dataset. warnings: what to know before anything is asked. concurrency: calls in flight, where that
-    was said. DESCRIBED: the key of the models' settings in run.toml.
+    was said. DESCRIBED: the key of the models' settings in run.toml. wanted: what a reply is to hold.
     """
 
     command: ClassVar[str]
     DESCRIBED: ClassVar[str]
+    wanted: ClassVar[str]
 
     request: Any
     folder: Path

@@ -90,18 +90,20 @@ class JudgeRequest(Request):
 class JudgeJob(Job):
     """A request with its parts.
 
-    baselines: those to run. questions: test questions among the plan's outputs. ratings, unanswered: how many were
-    written, and those of baselines without an answer, by (baseline, reason).
+    baselines: those to run. questions: test questions among the plan's outputs. ratings, scored, unanswered: how many
+    were written, how many of them have a score, and those of baselines without an answer, by (baseline, reason).
     """
 
     command = "judge"
     DESCRIBED = "models"
+    wanted = "score"
 
     request: JudgeRequest
     plan: JudgingPlan
     baselines: tuple[str, ...] = ()
     questions: tuple[Output, ...] = ()
     ratings: int = 0
+    scored: int = 0
     unanswered: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -152,10 +154,12 @@ class JudgeJob(Job):
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
         """The ratings of the dataset's outputs; answers to test questions go to the list."""
         asked = {question.output for question in self.questions}
+        self.scored = 0
         for rating in ratings:
             if rating.output in asked:
                 answers.append(rating)
             else:
+                self.scored += rating.score is not None
                 yield rating
 
 

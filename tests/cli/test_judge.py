@@ -322,7 +322,7 @@ def test_a_run_that_goes_on_keeps_its_concurrency(metal: Metal, llm_server: LlmS
     metal("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "3", "--limit", "30", "--out", run)
     for concurrency, more in ((3, ()), (5, ("--concurrency", "5")), (5, ())):
         llm_server.reset()
-        llm_server.held_from = 1
+        llm_server.held_from = 2
         started = metal.start("judge", "--resume", run, "--limit", "30", *more)
         until(lambda most=concurrency, started=started: llm_server.in_flight >= most or started.over)
         llm_server.release()

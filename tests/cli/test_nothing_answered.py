@@ -50,12 +50,24 @@ def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kind", ["500", "503", "drop", "400"])
-def test_two_calls_that_both_fail(kind: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.faults = always(Fault(kind, retry_after=0.01))
+def test_two_calls_that_are_both_rejected(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault("400"))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
     assert done.err.count("\n") == 1
     assert "2 calls failed and none was answered: " in done.err
+    assert not (tmp_path / "r").exists()
+    assert "Next" not in done.out
+
+
+def test_a_server_that_fails_at_every_call(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    """One question gets all its attempts and another a single one; the other six are not sent."""
+    llm_server.faults = always(Fault("503"))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
+    assert done.err == (
+        "metal: openai:gpt-4o: server error: HTTP 503: The model is overloaded. Please try again later. No call was "
+        "answered; r was not kept\n"
+    )
+    assert llm_server.requests == 7
     assert not (tmp_path / "r").exists()
     assert "Next" not in done.out
 
@@ -78,16 +90,51 @@ def test_an_error_that_comes_as_a_success_is_asked_once(metal: Metal, llm_server
     assert not (tmp_path / "r").exists()
 
 
-def test_what_may_have_been_paid_is_kept(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_every_reply_is_a_web_page(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    """The judge stops after three; what came may have been paid for and is kept, and nothing is called a rating."""
     llm_server.faults = always(Fault("body", text="<html>Welcome</html>"))
-    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
-    assert "openai:gpt-4o stopped: 2 calls failed and none was answered: not a reply" in done.err
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
+    assert "openai:gpt-4o stopped (5 calls not made): not a reply: not a JSON object: <html>Welcome</html>" in done.err
     assert "Next" not in done.out
-    assert [record["body"] for record in records(tmp_path / "r")] == ["<html>Welcome</html>"] * 2
-    assert llm_server.requests == 2
+    assert "ratings in" not in done.out
+    assert "Once that is mended, go on with: metal judge --resume r" in done.said
+    assert "What came may have been paid for, and is kept in r; see it with: metal replies r" in done.said
+    assert [record["body"] for record in records(tmp_path / "r")] == ["<html>Welcome</html>"] * 3
+    assert llm_server.requests == 3
     llm_server.faults = None
     again = metal("judge", "--resume", "r")
-    assert "2 ratings" in again.said
+    assert "8 ratings" in again.said
+
+
+CHOICE = {"message": {"content": '{"score": 1, "justification": "Fine."}'}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        (json.dumps({"error": {"message": "upstream is gone"}, "choices": [CHOICE]}), "2 error in the reply"),
+        (json.dumps({"choices": [CHOICE | {"message": {"content": "I would rather not say."}}]}), "2 unparsable"),
+        (json.dumps({"choices": []}), "2 no choices"),
+    ],
+    ids=["an error beside the choices", "no score", "no choices"],
+)
+def test_no_reply_holds_a_score(body: str, cause: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault("body", text=body))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
+    assert done.err == f"metal: openai:gpt-4o stopped: 2 replies came and none holds a score: {cause}\n"
+    assert "Next" not in done.out
+    assert "ratings in" not in done.out
+    assert "--resume" not in done.out
+    assert "What came may have been paid for, and is kept in r; see it with: metal replies r" in done.said
+    assert len(records(tmp_path / "r")) == 2
+    assert "metal: r" not in metal("replies", "r").err
+
+
+def test_one_reply_of_two_holds_a_score(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("text", text="I would rather not say.") if call.number == 1 else None
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r")
+    assert "2 ratings in r, 1 of them without a score" in done.said
+    assert "Next: metal audit" in done.said
 
 
 def test_of_two_judges_one_is_not_there(nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:

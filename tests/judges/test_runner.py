@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,8 +19,8 @@ import pytest
 from metal.data.plugins import plugins
 from metal.data.records import Criterion, Output, Rating, Source
 from metal.errors import UnknownName
+from metal.raters.judges import attempts, forms
 from metal.raters.judges import call as calls
-from metal.raters.judges import forms, runner
 from metal.raters.judges import journal as journals
 from metal.raters.judges.call import MOST_BYTES, TIMEOUT, CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
@@ -227,7 +228,7 @@ def test_a_first_reply_that_has_come_does_not_wait_to_be_written(llm_server: Llm
 
 
 def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.held_from, llm_server.latency_ms = 1, 5
+    llm_server.held_from, llm_server.latency_ms = 2, 5  # the first is answered, and so the others begin
 
     async def release(_: LocalRun) -> None:
         while llm_server.in_flight < 3:
@@ -324,8 +325,9 @@ def test_what_asking_again_does_not_mend_is_asked_once(
 ) -> None:
     llm_server.faults = always(fault)
     outcome = session(a_plan(a_model(llm_server)), tmp_path)
-    assert outcome.reasons == {reason: 6}
-    assert (llm_server.requests, len(outcome.records)) == (6, 6)
+    asked = 3 if reason.startswith("failed") else 6  # where three are no replies at all, the judge is stopped
+    assert outcome.reasons == {reason: asked}
+    assert (llm_server.requests, len(outcome.records)) == (asked, asked)
     assert (tmp_path / "journal.jsonl").stat().st_size < 20_000
 
 
@@ -409,7 +411,7 @@ def test_retry_after_holds_back_all_calls(llm_server: LlmServer, tmp_path: Path)
 
 def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.latency_ms = 5
-    llm_server.faults = lambda call: Fault("429", retry_after=0.02) if call.number <= 40 else None
+    llm_server.faults = lambda call: Fault("429", retry_after=0.02) if 5 < call.number <= 45 else None
     lowest = 99.0
 
     async def look(run: LocalRun) -> None:
@@ -461,7 +463,7 @@ async def after(run: LocalRun, calls_sent: int) -> None:
 
 
 def test_a_stop_finishes_calls_in_flight_and_begins_no_more(llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.held_from = 1
+    llm_server.held_from = 2
 
     async def stop(run: LocalRun) -> None:
         await stopped_when(run, lambda: llm_server.in_flight == 5)
@@ -469,8 +471,8 @@ def test_a_stop_finishes_calls_in_flight_and_begins_no_more(llm_server: LlmServe
 
     plan = a_plan(a_model(llm_server, concurrency=5), count=50)
     outcome = session(plan, tmp_path, during=stop)
-    assert llm_server.requests == 5
-    assert outcome.reasons == {"verdict": 5}
+    assert llm_server.requests == 6
+    assert outcome.reasons == {"verdict": 6}
     assert session(plan, tmp_path).reasons == {"verdict": 50}
     assert set(llm_server.counts.values()) == {1}
 
@@ -523,7 +525,8 @@ def test_what_may_be_spent_is_spent_on_thoughts_too(llm_server: LlmServer, tmp_p
 
 def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(llm_server: LlmServer, tmp_path: Path) -> None:
     fault = Fault("500", retry_after=600.0)
-    llm_server.faults = lambda call: fault if call.number <= 3 else Fault("401", seconds=0.2)
+    faults = [None, *[fault] * 3]
+    llm_server.faults = lambda call: faults[call.number - 1] if call.number <= 4 else Fault("401", seconds=0.2)
     outcome = session(a_plan(a_model(llm_server, concurrency=5), count=30), tmp_path)
     assert "access denied" in outcome.stopped[0]
 
@@ -535,14 +538,13 @@ def test_a_filtered_call_that_ends_after_the_stop_is_kept(tmp_path: Path) -> Non
     assert outcome.reasons == {"filtered": 3}
 
 
-def test_no_new_ask_after_the_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "PROBE", 0)  # all four begin at once
+def test_no_new_ask_after_the_stop(tmp_path: Path) -> None:
     client = Scripted(lambda ask, number: Reply("?", raw=b"{}"), turns=50)
     plan = a_plan(LOCAL, count=4)
     rules = Rules(3, backoff=0.01)
-    outcome = session(plan, tmp_path, rules, lambda model: client, lambda run: after(run, 4))
-    assert client.asked == 4
-    assert [record["ask"] for record in outcome.records] == [1] * 4
+    outcome = session(plan, tmp_path, rules, lambda model: client, lambda run: after(run, 5))
+    assert client.asked == 5
+    assert sorted(record["ask"] for record in outcome.records) == [1, 1, 1, 1, 2]
     again = session(plan, tmp_path, rules, lambda model: client)
     assert client.asked == 16
     assert sorted(record["ask"] for record in again.records) == sorted([1, 2, 3, 4] * 4)
@@ -552,8 +554,8 @@ def test_no_new_ask_after_the_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("kind", ["500", "drop"])
-def test_a_provider_that_is_down_is_left_alone(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.faults = always(Fault(kind))
+def test_a_provider_that_goes_down_is_left_alone(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault(kind) if call.number > 1 else None
     plan = a_plan(a_model(llm_server, concurrency=4), count=100)
     outcome = session(plan, tmp_path)
     assert "seems to be down" in outcome.stopped[0]
@@ -561,6 +563,65 @@ def test_a_provider_that_is_down_is_left_alone(kind: str, llm_server: LlmServer,
     llm_server.faults = None
     assert session(plan, tmp_path).reasons == {"verdict": 100}
     assert set(llm_server.counts.values()) == {1}
+
+
+@pytest.mark.parametrize("kind", ["500", "503", "429", "drop", "drop_mid_body", "hang"])
+def test_where_every_call_fails_one_question_is_tried_and_another_once(
+    kind: str, llm_server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other because the text of the first may be what the server fails at."""
+    monkeypatch.setattr(attempts, "BUSY_ATTEMPTS", 8)  # 40 with waits of up to a minute
+    llm_server.faults = always(Fault(kind))
+    plan = a_plan(a_model(llm_server, concurrency=4, timeout=0.2 if kind == "hang" else 20), count=100)
+    outcome = session(plan, tmp_path, Rules(backoff=0.001))
+    assert llm_server.requests == (8 if kind == "429" else 6) + 1
+    assert llm_server.max_in_flight == 1
+    assert outcome.stopped[0].startswith(KINDS[kind])
+    assert (outcome.tally.failed, outcome.tally.not_asked) == (1, 99)
+    assert session(plan, tmp_path, Rules(backoff=0.001)).stopped == outcome.stopped, "nothing was ever answered"
+    llm_server.faults = None
+    assert session(plan, tmp_path).reasons == {"verdict": 100}
+
+
+KINDS = {"500": "server error: HTTP 500", "503": "server error: HTTP 503",
+         "429": "too many requests: HTTP 429", "drop": "connection lost: http://127.0.0.1:",
+         "drop_mid_body": "connection lost: http://127.0.0.1:", "hang": "timeout"}  # fmt: skip
+
+
+def test_a_first_text_that_the_server_fails_at_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = when_prompt_has("summary 0.", Fault("500"))
+    outcome = session(a_plan(a_model(llm_server, concurrency=4), count=20), tmp_path)
+    assert outcome.reasons == {"failed: server error": 1, "verdict": 19}
+    assert outcome.stopped == [""]
+    assert llm_server.requests == 6 + 19
+
+
+def test_a_first_call_that_fails_five_times_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("503") if call.number <= 5 else None
+    outcome = session(a_plan(a_model(llm_server, concurrency=4), count=20), tmp_path)
+    assert (outcome.reasons, outcome.stopped) == ({"verdict": 20}, [""])
+    assert llm_server.requests == 5 + 20
+
+
+def test_a_provider_that_always_fails_does_not_stop_another(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("500") if call.model == "broken" else None
+    plan = a_plan(a_model(llm_server, "broken"), a_model(llm_server), count=20)
+    outcome = session(plan, tmp_path)
+    assert outcome.stopped[0].startswith("server error: HTTP 500")
+    assert outcome.stopped[1] == ""
+    assert sum(call.model == "broken" for call in llm_server.calls) == 7
+    assert outcome.statistics["openai:gpt-4o/simple"].answered == 20
+
+
+def test_what_is_left_of_an_answered_run_fails_and_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
+    """Each is asked when the run is resumed: one that always fails does not stand in the way of the others."""
+    plan = a_plan(a_model(llm_server, concurrency=2), count=8)
+    llm_server.faults = lambda call: Fault("500") if re.search("summary [3-7]", call.prompt) else None
+    assert session(plan, tmp_path).stopped == [""]
+    llm_server.faults = lambda call: Fault("500") if re.search("summary [3-6]", call.prompt) else None
+    outcome = session(plan, tmp_path)
+    assert outcome.stopped == [""]
+    assert outcome.reasons == {"failed: server error": 4, "verdict": 4}
 
 
 def test_a_server_that_is_gone(llm_server: LlmServer, tmp_path: Path) -> None:

@@ -26,8 +26,11 @@ BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
 REJECTIONS = 3  # of requests, before anything was answered: then the request or the model is wrong, not the text
+PROBES = 2  # questions that get no reply, before anything was answered, after which the judge is stopped
 # What providers call the limit of a reply, thoughts included.
 MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+# Kinds of failures that say of a first request that others will fail as well.
+TELLING = calls.USELESS | {calls.REJECTED, calls.PARAMETER, calls.NO_NUMBER}
 ABANDONED = "abandoned"  # the kind of a request that was not sent because the judge was stopped
 PLAIN_REPLY = '{"score": 1, "justification": "Because."}'
 
@@ -74,7 +77,9 @@ class Attempts:
     """Asks one model until there is a reply, or no reason to continue.
 
     halted: nothing more is sent, and no wait is sat out. closed: no question is begun any more; those in flight are
-    finished. tried: a first request has come to something. reached: something has answered in this session.
+    finished. tried: the other questions may be begun, because the first was answered or nothing more is to be learnt
+    from waiting. reached: something has answered in this session. in_vain: questions that all attempts were made at
+    before anything was answered; the first gets all attempts that the rules allow, the others one.
     note(parameter, said): called once for each parameter that the model rejects.
     """
 
@@ -86,7 +91,7 @@ class Attempts:
         self.estimator = TokenEstimator()
         self.halted, self.closed, self.tried = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.ever_answered = self.reached = self.interrupted = self.reader_ready = False
-        self.rejections = 0
+        self.rejections = self.in_vain = 0
         self.pace = Pace(self.model.concurrency, *allowances(self.model))
         self.backoff = wait_random_exponential(multiplier=self.rules.backoff, max=LONGEST_WAIT)
         self.retrying = AsyncRetrying(
@@ -134,6 +139,7 @@ class Attempts:
                 record, cost = self.record_reply(question, reply, attempt, self.model.price)
                 account.charge(cost)
             except CallFailed as failure:
+                self._give_up(failure)
                 if not self._abandons(failure):
                     account.write(self.record_failure(question, failure, attempt))
                 return
@@ -143,6 +149,15 @@ class Attempts:
             account.write(replace(record, settled=held is None))
             if held is not None:
                 await self.pace.hold(self.tokens(question), self.halted)
+
+    def _give_up(self, failure: CallFailed) -> None:
+        """Let other questions begin after one that gets no reply, unless it shows that none would get one."""
+        if self.ever_answered or failure.kind not in calls.TRANSIENT | TELLING:
+            self.tried.set()
+        elif failure.kind in calls.TRANSIENT:
+            self.in_vain += 1
+            if self.in_vain >= PROBES:
+                self._stop(str(failure))
 
     def _abandons(self, failure: CallFailed) -> bool:
         """Whether a question without a reply is left open: it was only abandoned, or its judge was stopped."""
@@ -250,13 +265,12 @@ class Attempts:
                 self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")
         elif failure.kind in calls.FATAL:
             self._stop(str(failure))
-        elif failure.kind in (calls.REJECTED, calls.PARAMETER, calls.NO_NUMBER) and not self.ever_answered:
+        if failure.kind in TELLING and not self.ever_answered:
             self.rejections += 1
             if self.rejections >= REJECTIONS:
                 self._stop(str(failure))
         if failure.kind in calls.TRANSIENT and failure.wait > PATIENCE:
             self._stop(f"the provider asks to wait {failure.wait / 60:.0f} minutes; resume then")
-        self.tried.set()
 
     # ------------------------------------------------------------ records
 
@@ -292,6 +306,8 @@ class Attempts:
         error = state.outcome.exception() if state.outcome else None
         busy = isinstance(error, CallFailed) and error.kind == calls.BUSY
         most = max(BUSY_ATTEMPTS, self.rules.attempts) if busy else self.rules.attempts
+        if self.in_vain and not self.ever_answered:
+            most = 1
         return self.halted.is_set() or state.attempt_number >= most
 
     def _wait(self, state: RetryCallState) -> float:

@@ -2,8 +2,9 @@
 
 One event loop. Each model has a connection, a pace, and one worker for each call it may have in flight. A worker takes
 the next question that has no answer yet, asks it, retries where that helps, and writes the reply to the journal. The
-first worker begins alone: a server that cannot be reached, or a key that is refused, shows in one request. No
-reply is kept in memory: a run of a hundred thousand calls needs hardly more memory than one of a thousand.
+first worker begins alone, until something is answered: that a server cannot be reached, refuses the key or fails for
+ever shows in the attempts at one question, and not at as many as may be in flight. No reply is kept in memory: a run of
+a hundred thousand calls needs hardly more memory than one of a thousand.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients, run_together
 from metal.raters.judges.journal import Record, rejected_line
-from metal.raters.judges.limits import Budget, sleep_until
+from metal.raters.judges.limits import Budget
 from metal.raters.judges.models import Model
-
-PROBE = 2.0  # seconds for which a judge's other workers wait for what comes of the first request
 
 
 class LocalRun:
@@ -94,9 +93,9 @@ class LocalJudge:
             progress.done += 1
 
     async def work(self, *, first: bool) -> None:
-        """One worker: question after question, while there are any. first: it does not wait for another's request."""
+        """One worker: question after question, while there are any. first: it does not wait for a first answer."""
         if not first:
-            await sleep_until(self.attempts.tried, PROBE)
+            await self.attempts.tried.wait()
         try:
             while not self.attempts.closed.is_set():
                 if self._cost_unknown():  # one call at a time, until a reply shows what calls cost

@@ -21,6 +21,7 @@ from metal.show.terminal.stages import per_second
 
 if TYPE_CHECKING:
     from metal.raters.judges.engine import Engine, Progress
+    from metal.running.judging import JudgeJob
 
 NAME = 20  # letters of a judge's name in the progress
 AWAITED = 40  # letters of what is waited for: a provider's words
@@ -230,8 +231,10 @@ def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> Non
             show.say(line)
 
 
-def show_ratings(rows: int, unanswered: Mapping[tuple[str, str], int], out: Path, seconds: float) -> None:
-    """How many ratings there are, and what baselines did not answer."""
-    for (name, reason), count in unanswered.items():
+def show_ratings(job: JudgeJob, out: Path, seconds: float) -> None:
+    """How many ratings there are, if any has a score, and what baselines did not answer."""
+    for (name, reason), count in job.unanswered.items():
         show.say(f"{name}: {count:,} without an answer ({reason})")
-    show.say(f"{rows:,} ratings in {out} ({duration(seconds)})", wrap=False)
+    if job.scored:
+        missing = f", {job.ratings - job.scored:,} of them without a score" if job.scored < job.ratings else ""
+        show.say(f"{job.ratings:,} ratings in {out}{missing} ({duration(seconds)})", wrap=False)

@@ -86,7 +86,8 @@ class Worker:
             for question, asked in rows:
                 answered.unreadable[bytes.fromhex(question.key)] += asked
             shard = ShardRun(self, number, [question for question, _ in rows], answered)
-            work = [asyncio.create_task(shard.work()) for _ in range(min(len(rows), self.model.concurrency))]
+            places = range(min(len(rows), self.model.concurrency))
+            work = [asyncio.create_task(shard.work(first=place == 0)) for place in places]
             try:
                 await self._unless_failed(asyncio.gather(*work))
                 await self.flush()
@@ -153,6 +154,8 @@ class Worker:
             self.attempts.rejected.setdefault(parameter, why)
         self.attempts.ever_answered = self.attempts.ever_answered or status.ever_answered
         self.attempts.reached = self.attempts.reached or status.ever_answered  # by another worker
+        if status.ever_answered:
+            self.attempts.tried.set()
         self.pace.wait_for(status.hold)
         if status.stopped and not self.progress.stopped:
             self.progress.stopped = status.stopped
@@ -181,8 +184,16 @@ class ShardRun:
             if key not in answered.settled and answered.unreadable[key] <= self.worker.rules.reasks:
                 yield question, answered.unreadable[key]
 
-    async def work(self) -> None:
-        """Ask question after question, while there are any."""
+    async def work(self, *, first: bool) -> None:
+        """Ask question after question, while there are any. first: it does not wait for a first answer."""
+        if not first:
+            await self.attempts.tried.wait()
+        try:
+            await self._ask_all()
+        finally:
+            self.attempts.tried.set()
+
+    async def _ask_all(self) -> None:
         while not self.attempts.closed.is_set():
             following = next(self.questions, None)
             if following is None:
