@@ -202,9 +202,9 @@ async def judge_async(
     what a run may cost.
 
     Returns the run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says why a judge could
-    not go on, or that none of its replies holds a score; such replies may have been paid for and are kept. Where no
-    call of a new run was answered, nothing is kept and JudgeStopped is raised. It works inside a running event loop too;
-    there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName, DataError and JudgeStopped.
+    not go on, or that none of its replies holds a score; such replies may have been paid for and are kept. It works
+    inside a running event loop too; there `await metal.judge_async(...)` leaves the loop free. Raises UsageError,
+    UnknownName and DataError, and JudgeStopped where no call of a new run was answered, of which nothing is kept.
     """
     from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.adapters import adapted

@@ -350,8 +350,9 @@ def test_a_second_ctrl_c_drops_calls_in_flight(metal: Metal, llm_server: LlmServ
 
 def test_many_ctrl_c_end_without_a_traceback(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     run = tmp_path / "r"
-    llm_server.faults = lambda call: Fault("hang") if call.number > 30 else None
     for pause in (0.0, 0.002, 0.01):
+        last = llm_server.requests + 8  # to be answered
+        llm_server.faults = lambda call, last=last: Fault("hang") if call.number > last else None
         started = under_way(metal, llm_server, run)
         until(lambda: llm_server.in_flight == 4)
         for _ in range(8):
