@@ -28,22 +28,22 @@ def confirmations(beside: Standing) -> dict[str, Any]:
     }
 
 
-def on_panel(cell: AuditCell, found: Careless) -> str:
+def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
     """What holds for every judge of the cell; empty where there is nothing to say."""
-    if found.many:
+    if careless_ones.many:
         return "most of these people differ from each other: nobody can be called careless"
-    if len(cell.people) >= 3 and found.median_seats < ENOUGH_SEATS:
+    if len(cell.people) >= 3 and careless_ones.median_seats < ENOUGH_SEATS:
         return (
-            f"these {len(cell.people):,} people have too few items each (median {found.median_seats:g}) to see who is "
-            "careless: “a person” is the mean of whoever rated"
+            f"these {len(cell.people):,} people have too few items each (median {careless_ones.median_seats:g}) to see "
+            "who is careless: “a person” is the mean of whoever rated"
         )
     return ""
 
 
-def left_out_words(cell: AuditCell, found: Careless) -> str:
+def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
     """`p3, who agrees far less with the others`; of a person who ranks outputs like the others, that too."""
     words = []
-    for person in sorted(found.people):
+    for person in sorted(careless_ones.people):
         how = _ranks_alike(cell, person) if cell.ordered and cell.levels > 2 else ""
         words.append(within(cell.people[person]) + (f" ({how})" if how else ""))
     agree = "agree" if len(words) > 1 else "agrees"
@@ -69,12 +69,12 @@ def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
     number = given.sum(axis=1, keepdims=True)
     rest = (np.nansum(values, axis=1, keepdims=True) - values) / np.maximum(number - 1, 1)
     seats: Codes = given[:, people] & (number >= 2)
-    mine, theirs = values[:, people][seats], np.round(rest[:, people][seats], 9)
-    if len(mine) < 2:
+    ratings, theirs = values[:, people][seats], np.round(rest[:, people][seats], 9)
+    if len(ratings) < 2:
         return None
-    one = np.ones(len(mine))
-    ranked = pair_sums(one, midranks(theirs, one), midranks(mine, one)).sum(axis=0)
-    return float(correlation_of(ranked)), float((mine - theirs).mean())
+    ones = np.ones(len(ratings))
+    ranked = pair_sums(ones, midranks(theirs, ones), midranks(ratings, ones)).sum(axis=0)
+    return float(correlation_of(ranked)), float((ratings - theirs).mean())
 
 
 def confirmed_words(row: Any, bad: str) -> str:

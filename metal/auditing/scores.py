@@ -18,7 +18,7 @@ from metal.data.ratings import NOT_ASKED
 from metal.data.text import figure, signed
 from metal.stats.alpha import UNDEFINED, Alpha
 from metal.stats.measured import Measured, P, Ratio, jackknife, quantile
-from metal.stats.order import Order, Pair
+from metal.stats.order import FigurePair, OrderFigures
 from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.score_seats import LEAST_LOW, ScoreSeats, among, heavy_tails
 from metal.stats.skill import FOLDS, interval_alpha, panel_features
@@ -157,18 +157,18 @@ class ScoreStanding(Standing):
         return self.seats.concordance.beyond(k)
 
     @cached_property
-    def order(self) -> Order | None:
+    def order(self) -> OrderFigures | None:
         """Ranks beside the mean of the others."""
         return self._order(self.seats)
 
     @cached_property
-    def whole_order(self) -> Order | None:
+    def whole_order(self) -> OrderFigures | None:
         """The same on all items."""
         return self._order(self.all_seats)
 
-    def _order(self, seats: ScoreSeats) -> Order:
+    def _order(self, seats: ScoreSeats) -> OrderFigures:
         higher = float((seats.said - seats.facing).mean())
-        return Order(seats.ranks, seats.concordance, seats.p, seats.z, seats.person_p, higher)
+        return OrderFigures(seats.ranks, seats.concordance, seats.p, seats.z, seats.person_p, higher)
 
     @property
     def by_either(self) -> bool:
@@ -246,7 +246,7 @@ class ScoreStanding(Standing):
         yield self._bad_end()
         yield from on_people(self)
 
-    def _placed_correlation(self) -> Pair:
+    def _placed_correlation(self) -> FigurePair:
         """The correlation of places among people's scores."""
         panel, items = self.panel, self.at
         people, judge = (among(scores[items], panel.given) for scores in (panel.scores, self.scores))
@@ -310,7 +310,7 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
     panel, items = beside.panel, np.flatnonzero(beside.at)
     target = np.nanmean(np.sort(panel.scores[items], axis=1), axis=1)
     weight = (~np.isnan(panel.scores[items])).sum(axis=1).astype(float)
-    said = beside.scores[items]
+    given_scores = beside.scores[items]
     first, place = distinct(panel.sources[items])
     fold = (np.random.default_rng(len(first)).permutation(len(first)) % FOLDS)[place]
     corrected = {"shift": beside.scores.copy(), "line": beside.scores.copy()}
@@ -318,15 +318,15 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
         train, test = fold != number, fold == number
         if not train.any():
             continue
-        mean_said = np.average(said[train], weights=weight[train])
+        mean_said = np.average(given_scores[train], weights=weight[train])
         mean_target = np.average(target[train], weights=weight[train])
-        away = said[train] - mean_said
+        away = given_scores[train] - mean_said
         spread = float(weight[train] @ away**2)
         together = float(weight[train] @ (away * (target[train] - mean_target)))
         slope = max(together / spread, 0.0) if spread > 0 else 0.0
-        corrected["shift"][items[test]] = said[test] + mean_target - mean_said
-        corrected["line"][items[test]] = mean_target + slope * (said[test] - mean_said)
-    shift = float(np.average(target, weights=weight) - np.average(said, weights=weight))
+        corrected["shift"][items[test]] = given_scores[test] + mean_target - mean_said
+        corrected["line"][items[test]] = mean_target + slope * (given_scores[test] - mean_said)
+    shift = float(np.average(target, weights=weight) - np.average(given_scores, weights=weight))
     for how, scores in corrected.items():
         yield how, scores, shift
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from metal.stats.measured import Measured, Ratio, jackknife, jackknife_ratio
-from metal.stats.order import Order, order
+from metal.stats.order import OrderFigures, order
 from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.recalls import ClassSums
 from metal.stats.seats import Seats, Votes
@@ -17,26 +17,26 @@ from metal.stats.source_sums import SourceSums
 
 
 @dataclass(frozen=True)
-class Answers:
+class JudgedVotes:
     """Some items. votes: of people; given: (items,) the judge's labels, -1 where it refused; sources: (items,)."""
 
     votes: Votes
     given: Codes
     sources: Codes
 
-    def some(self, items: Codes) -> Answers:
+    def some(self, items: Codes) -> JudgedVotes:
         """Those of a mask."""
-        return Answers(self.votes.some(items), self.given[items], self.sources[items])
+        return JudgedVotes(self.votes.some(items), self.given[items], self.sources[items])
 
 
-class Side:
+class SeatedJudge:
     """A judge beside people on some items, counted by kind: equal votes with an equal answer are one kind.
 
     kind, answer: (kinds,) of the votes and of the judge; times: (kinds,) the items of each.
     alone: whether an item with one rating is a seat, whose target is that rating.
     """
 
-    def __init__(self, items: Answers, values: Numbers, *, ordered: bool, alone: bool = False) -> None:
+    def __init__(self, items: JudgedVotes, values: Numbers, *, ordered: bool, alone: bool = False) -> None:
         first, joint = distinct(items.votes.kind * (len(values) + 1) + items.given + 1)
         self.kind, self.answer = items.votes.kind[first], items.given[first]
         self.times = np.bincount(joint)
@@ -99,7 +99,7 @@ class Side:
         return ClassSums(self.by, self.sums.weight, self.by.rows(judge), self.by.rows(people), self.items_of_label)
 
     @cached_property
-    def order(self) -> Order | None:
+    def order(self) -> OrderFigures | None:
         """Whether the judge puts items in people's order; None where that is undefined."""
         if not self.ordered or self.levels < 3:
             return None

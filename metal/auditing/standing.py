@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
-from metal.auditing.side import Answers, Side
+from metal.auditing.side import JudgedVotes, SeatedJudge
 from metal.data.ratings import NOT_ASKED, UNANSWERED
 from metal.data.text import MINUS, figure, interval, listed, signed
 from metal.errors import Undefined
@@ -26,7 +26,7 @@ from metal.stats.careless import Careless, careless
 from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
 from metal.stats.measured import Measured, P, Ratio, quantile
-from metal.stats.order import Order
+from metal.stats.order import OrderFigures
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.recalls import Recalls
 from metal.stats.seats import Votes
@@ -123,8 +123,8 @@ def careless_people(cell: AuditCell) -> Careless:
     key = "careless"
     if key not in cell.shared:
         cell.shared[key] = careless(cell.by_people, cell.matrix.sources, cell.levels)
-    found: Careless = cell.shared[key]
-    return found
+    careless_ones: Careless = cell.shared[key]
+    return careless_ones
 
 
 class Standing:
@@ -161,17 +161,17 @@ class Standing:
         side = self._side(several)
         return len(classes_of(side, self.cell.bad_end)) < 2 or _thin(side)
 
-    def _side(self, items: Codes, *, alone: bool = False) -> Side:
-        answers = Answers(self.people.votes.some(items), self._given[items], self.people.sources[items])
-        return Side(answers, self.cell.values, ordered=self.cell.ordered, alone=alone)
+    def _side(self, items: Codes, *, alone: bool = False) -> SeatedJudge:
+        answers = JudgedVotes(self.people.votes.some(items), self._given[items], self.people.sources[items])
+        return SeatedJudge(answers, self.cell.values, ordered=self.cell.ordered, alone=alone)
 
     @cached_property
-    def paired(self) -> Side:
+    def paired(self) -> SeatedJudge:
         """The judge beside people on the items it answered that have two people; by `gold`, with one person too."""
         return self._side(self.at, alone=self.gold)
 
     @cached_property
-    def whole(self) -> Side:
+    def whole(self) -> SeatedJudge:
         """The judge on all items that anybody rated."""
         if not self.mixed:
             return self.paired
@@ -179,7 +179,7 @@ class Standing:
         return self._side(every, alone=True)
 
     @cached_property
-    def with_refusals(self) -> Side:
+    def with_refusals(self) -> SeatedJudge:
         """The same as `paired` on all items that were put to the judge."""
         asked = self.people.several & self._asked
         return self.paired if int(asked.sum()) == self.items else self._side(asked)
@@ -218,12 +218,12 @@ class Standing:
         return sums.of(self.classes).below if sums else None
 
     @cached_property
-    def order(self) -> Order | None:
+    def order(self) -> OrderFigures | None:
         """The judge and a person in the order of the others, on items with two people."""
         return self.paired.order
 
     @cached_property
-    def whole_order(self) -> Order | None:
+    def whole_order(self) -> OrderFigures | None:
         """The judge in the order of people on all items."""
         return self.whole.order
 
@@ -330,8 +330,8 @@ class Standing:
             items = several & (self._given >= 0)
             if not items.any():
                 continue
-            answers = Answers(votes.some(items), self._given[items], people.sources[items])
-            side = Side(answers, self.cell.values, ordered=False)
+            answers = JudgedVotes(votes.some(items), self._given[items], people.sources[items])
+            side = SeatedJudge(answers, self.cell.values, ordered=False)
             classes = classes_of(side, self.cell.bad_end)
             if len(classes) < 2:
                 continue
@@ -360,7 +360,7 @@ class Standing:
         return float(np.mean(rho)) if rho else math.nan
 
 
-def classes_of(side: Side, bad: int | None) -> Codes:
+def classes_of(side: SeatedJudge, bad: int | None) -> Codes:
     """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS items each."""
     weight = side.totals()[0]
     often = weight >= LEAST_SHARE * weight.sum()
@@ -374,6 +374,6 @@ def sources_in(sources: Codes) -> int:
     return int(np.count_nonzero(np.bincount(sources)))
 
 
-def _thin(side: Side) -> bool:
+def _thin(side: SeatedJudge) -> bool:
     items = np.sort(side.items_of_label)
     return len(items) < 2 or bool(items[-2] < LEAST_ITEMS - 1e-9)

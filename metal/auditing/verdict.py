@@ -141,18 +141,18 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
 def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
     """The verdict with scores or classes as the settings have them."""
     beside, stop = _asked(cell, judge)
-    found = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
-    if found.people:
-        beside, stop = _asked(cell, judge, found.people)
+    careless_ones = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
+    if careless_ones.people:
+        beside, stop = _asked(cell, judge, careless_ones.people)
     decided = _said(beside, *stop) if stop else _decide(beside, ranges)
     if beside.alone:
         decided = replace(decided, reason=f"{decided.reason} (items with two people: {UNSURE})")
     if beside.asked and not cell.by_scores and not beside.gold:
-        decided = replace(decided, panel=on_panel(cell, found), **confirmations(beside))
-    if not found.people:
+        decided = replace(decided, panel=on_panel(cell, careless_ones), **confirmations(beside))
+    if not careless_ones.people:
         return decided
-    names = tuple(cell.people[seat] for seat in sorted(found.people))
-    reason = f"{decided.reason}; leaving out {left_out_words(cell, found)}"
+    names = tuple(cell.people[seat] for seat in sorted(careless_ones.people))
+    reason = f"{decided.reason}; leaving out {left_out_words(cell, careless_ones)}"
     return replace(decided, reason=reason, left_out=names)
 
 

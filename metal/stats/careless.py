@@ -44,8 +44,8 @@ def careless(people: Codes, sources: Codes, levels: int) -> Careless:
     Nobody of fewer than three people. Rounds go on with those who are left; a round is not made after which fewer than
     half of the items with two ratings would have two; at least two people stay.
     """
-    there = np.flatnonzero((people >= 0).any(axis=0))
-    if len(there) < 3:
+    present = np.flatnonzero((people >= 0).any(axis=0))
+    if len(present) < 3:
         return Careless()
     several = (people >= 0).sum(axis=1) >= 2
     ratings, place = people[several].copy(), distinct(sources[several])[1]
@@ -54,16 +54,16 @@ def careless(people: Codes, sources: Codes, levels: int) -> Careless:
     for turn in range(MOST_ROUNDS):
         looks = _Looks(ratings, place, levels)
         if turn == 0:
-            median = float(np.median(looks.untied_seats[there]))
-        found = looks.far()
+            median = float(np.median(looks.untied_seats[present]))
+        far_below = looks.far()
         looked = looked or len(looks.people)
-        leave = sorted(found, key=found.__getitem__)[: len(there) - 2 - len(gone)]
+        leave = sorted(far_below, key=far_below.__getitem__)[: len(present) - 2 - len(gone)]
         fewer = ratings.copy()
         fewer[:, leave] = -1
         if not leave or 2 * int(((fewer >= 0).sum(axis=1) >= 2).sum()) < len(ratings):
             break
         ratings = fewer
-        gone |= {person: found[person] for person in leave}
+        gone |= {person: far_below[person] for person in leave}
     if gone and 2 * len(gone) >= looked:
         return Careless(median_seats=median, many=tuple(gone))
     return Careless(tuple(gone), tuple(gone.values()), median)
@@ -114,14 +114,14 @@ class _Looks:
         share = self.hits_of.sum(axis=1) / np.maximum(self.untied_seats, 1)
         median = float(np.median(share[self.people]))
         p = 1 - _ERROR / max(3, len(self.people))
-        found: dict[int, float] = {}
+        far_below: dict[int, float] = {}
         for person in self.people:
             if not share[person] < median - 1e-12:
                 continue
             looks = [gap for labels in self._labels(person) if (gap := self._below(person, labels, p)) is not None]
             if looks:
-                found[person] = min(looks)
-        return found
+                far_below[person] = min(looks)
+        return far_below
 
     def _labels(self, person: int) -> list[list[Codes]]:
         """The labels of each look: all of them together, and one by one those that are often enough."""
@@ -138,15 +138,21 @@ class _Looks:
         rest = every - share
         if not rest[:, 1].all():
             return None
-        mine, others = share[:, 0] / share[:, 1], rest[:, 0] / rest[:, 1]
-        value, own, seats = float((mine - others).mean()), float(mine.mean()), float(self.untied_seats[person])
+        own_shares, others = share[:, 0] / share[:, 1], rest[:, 0] / rest[:, 1]
+        value, own, seats = (
+            float((own_shares - others).mean()),
+            float(own_shares.mean()),
+            float(self.untied_seats[person]),
+        )
         items, seat = self._seat_of_item(person)
         sources = np.count_nonzero(np.bincount(self.sources[items]))
         if value >= -FAR or sources < _LEAST_SOURCES:
             return None
         influence = np.zeros(self.number)
         items, seat = items[seat >= 0], seat[seat >= 0]
-        for group, my_share, other, mine_in, rest_in in zip(labels, mine, others, share[:, 1], rest[:, 1], strict=True):
+        for group, my_share, other, mine_in, rest_in in zip(
+            labels, own_shares, others, share[:, 1], rest[:, 1], strict=True
+        ):
             hits, given = self._by_source(group)
             influence -= (hits - other * given) / rest_in
             here = np.isin(self.label[seat], group)

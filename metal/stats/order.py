@@ -84,7 +84,7 @@ def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Pair:
+class FigurePair:
     """A figure of the judge and of a person on the same seats: from sums (rows, 6) of each, over the same sources."""
 
     by: SourceSums
@@ -142,21 +142,23 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Order:
+class OrderFigures:
     """R and Q of a judge beside people. p, person_p: that they know the order at all; higher: the judge minus people,
     in levels' values, on average.
     """
 
-    ranks: Pair
-    kappa: Pair
+    ranks: FigurePair
+    kappa: FigurePair
     p: float
     z: float
     person_p: float
     higher: float
 
 
-def order(seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: SourceSums, times: Codes) -> Order | None:
-    """Order and quadratic kappa of a judge beside the people; None where fewer than three levels or one mean occur.
+def order(
+    seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: SourceSums, times: Codes
+) -> OrderFigures | None:
+    """The order and quadratic kappa of a judge beside the people; None where fewer than three levels or one mean occur.
 
     joint: (kinds,) the kind of item in `seats` of each kind of item with an answer; answer: (kinds,) the judge's label;
     values: (levels,); by: sums over these kinds by source; times: (kinds,) items of each.
@@ -193,9 +195,9 @@ def order(seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: Source
         }.items()
     }
     higher = by.total(rows["kappa of judge"])
-    return Order(
-        ranks=Pair(by, rows["ranks of judge"], rows["ranks"], "order"),
-        kappa=Pair(by, rows["kappa of judge"], rows["kappa"], "kappa"),
+    return OrderFigures(
+        ranks=FigurePair(by, rows["ranks of judge"], rows["ranks"], "order"),
+        kappa=FigurePair(by, rows["kappa of judge"], rows["kappa"], "kappa"),
         p=p_no_order(by, rows["ranks of judge"]),
         z=z_of_order(by, rows["ranks of judge"]),
         person_p=p_no_order(by, rows["ranks"]),

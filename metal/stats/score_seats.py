@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from metal.stats.measured import Measured, jackknife
-from metal.stats.order import Pair, midranks, p_no_order, pair_sums, z_of_order
+from metal.stats.order import FigurePair, midranks, p_no_order, pair_sums, z_of_order
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.source_sums import SourceSums
 
@@ -70,11 +70,11 @@ class ScoreSeats:
         np.add.at(sums, self.item, features)
         return self.by.rows(sums)
 
-    def pair(self, kind: str, facing: Numbers, own: Numbers, judge: Numbers) -> Pair:
+    def pair(self, kind: str, facing: Numbers, own: Numbers, judge: Numbers) -> FigurePair:
         """A figure of judge and person; (seats,) each."""
         one = np.ones(len(facing))
         rows = [self._rows(pair_sums(one, facing, given)) for given in (judge, own)]
-        return Pair(self.by, rows[0], rows[1], kind)
+        return FigurePair(self.by, rows[0], rows[1], kind)
 
     @property
     def said(self) -> Numbers:
@@ -82,17 +82,17 @@ class ScoreSeats:
         return np.asarray(self.judge[self.item])
 
     @cached_property
-    def concordance(self) -> Pair:
+    def concordance(self) -> FigurePair:
         """Of the scores as they are."""
         return self.pair("kappa", self.facing, self.own, self.said)
 
     @cached_property
-    def correlation(self) -> Pair:
+    def correlation(self) -> FigurePair:
         """Pearson's, of the scores as they are."""
         return self.pair("order", self.facing, self.own, self.said)
 
     @cached_property
-    def ranks(self) -> Pair:
+    def ranks(self) -> FigurePair:
         """The correlation of midranks."""
         one = np.ones(len(self.facing))
         each = (np.round(self.facing, _DIGITS), np.round(self.own, _DIGITS), np.round(self.said, _DIGITS))
