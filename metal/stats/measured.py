@@ -78,13 +78,13 @@ def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
     return Measured(value, math.sqrt(max(_covariance(without, without, value, value, times), 0.0)), max(n - 1, 1))
 
 
-def _covariance(first: Numbers, second: Numbers, one: float, other: float, times: Codes) -> float:
+def _covariance(first: Numbers, second: Numbers, first_value: float, second_value: float, times: Codes) -> float:
     """The jackknife's covariance of two figures."""
     n = int(times.sum())
     if n < 2:
         return math.inf
     away = []
-    for without, value in ((first, one), (second, other)):
+    for without, value in ((first, first_value), (second, second_value)):
         defined = np.where(np.isfinite(without), without, value)
         away.append(defined - times @ defined / n)
     return float((n - 1) / n * (times * away[0] * away[1]).sum())

@@ -177,8 +177,8 @@ def order(
     own[used] = midranks(values[seats.own[used]], at_seat[used].astype(float))
     number = seats.numbers()
     ranks = seats.by_item(pair_sums(np.ones(len(own)), facing, own))[joint]
-    said = midranks(values[answer], (times * number[joint]))
-    of_judge = _with_answer(ranks, number[joint], said)
+    answered = midranks(values[answer], (times * number[joint]))
+    of_judge = _with_answer(ranks, number[joint], answered)
 
     target = seats.target @ values, seats.target @ values**2
     given = values[seats.own]

@@ -61,16 +61,18 @@ class Recalls:
         for rows, recall in ((sums.judge, of_judge), (sums.person, of_person)):
             parts.append((rows[:, classes] - recall * sums.weight[:, classes]) / (count * weight))
         judge, person = parts
-        self._classes = [by.times @ (one * other) for one, other in ((judge, judge), (judge, person), (person, person))]
-        whole = judge.sum(axis=1), person.sum(axis=1)
+        self._classes = [
+            by.times @ (left * right) for left, right in ((judge, judge), (judge, person), (person, person))
+        ]
+        all_classes = judge.sum(axis=1), person.sum(axis=1)
         self._whole = [
-            float(by.times @ (whole[one] * whole[other])) for one, other in ((0, 0), (0, 1), (1, 1))
+            float(by.times @ (all_classes[left] * all_classes[right])) for left, right in ((0, 0), (0, 1), (1, 1))
         ]  # of all classes together
         items = sums.items[classes]
         self._few = np.maximum(np.minimum(items, sums.held[classes]) - 1, 1)
         self._floors = [_binomial(recall, items) / count**2 for recall in (of_judge, of_person)]
         self._n, self._larger = by.n, by.n / max(by.n - 1, 1)
-        self.influence = whole
+        self.influence = all_classes
 
     def variance(self, a: float, k: float) -> tuple[float, float]:
         """The variance of a x - k y, and its degrees of freedom.
@@ -80,13 +82,13 @@ class Recalls:
         """
         judge, both, person = self._classes
         classes = (a * a * judge - 2 * a * k * both + k * k * person) * self._larger
-        whole = (a * a * self._whole[0] - 2 * a * k * self._whole[1] + k * k * self._whole[2]) * self._larger
+        all_classes = (a * a * self._whole[0] - 2 * a * k * self._whole[1] + k * k * self._whole[2]) * self._larger
         least = _FLOOR * (a * a * self._floors[0] + k * k * self._floors[1])
-        whole += float(np.maximum(least - classes, 0).sum())
+        all_classes += float(np.maximum(least - classes, 0).sum())
         classes = np.maximum(classes, least)
         spread = float((classes**2 / self._few).sum())
         df = float(classes.sum()) ** 2 / spread if spread > 0 else self._n - 1.0
-        return whole, min(max(df, 1.0), max(self._n - 1.0, 1.0))
+        return all_classes, min(max(df, 1.0), max(self._n - 1.0, 1.0))
 
     def measured(self, a: float, k: float) -> Measured:
         """a x - k y."""

@@ -72,8 +72,8 @@ class ScoreSeats:
 
     def pair(self, kind: str, facing: Numbers, own: Numbers, judge: Numbers) -> FigurePair:
         """A figure of judge and person; (seats,) each."""
-        one = np.ones(len(facing))
-        rows = [self._rows(pair_sums(one, facing, given)) for given in (judge, own)]
+        ones = np.ones(len(facing))
+        rows = [self._rows(pair_sums(ones, facing, given)) for given in (judge, own)]
         return FigurePair(self.by, rows[0], rows[1], kind)
 
     @property
@@ -94,10 +94,10 @@ class ScoreSeats:
     @cached_property
     def ranks(self) -> FigurePair:
         """The correlation of midranks."""
-        one = np.ones(len(self.facing))
+        ones = np.ones(len(self.facing))
         each = (np.round(self.facing, _DIGITS), np.round(self.own, _DIGITS), np.round(self.said, _DIGITS))
-        facing, own, said = (midranks(values, one) for values in each)
-        return self.pair("order", facing, own, said)
+        facing, own, answered = (midranks(values, ones) for values in each)
+        return self.pair("order", facing, own, answered)
 
     @property
     def p(self) -> float:
@@ -135,9 +135,9 @@ class ScoreSeats:
         rows = self._rows(features)
 
         def drops(sums: Numbers) -> tuple[Numbers, Numbers]:
-            seats, low_seats, said, own, low_said, low_own = np.moveaxis(sums, -1, 0)
+            seats, low_seats, judged, own, low_judged, low_own = np.moveaxis(sums, -1, 0)
             safe = np.where(low_seats > 0, low_seats, np.nan)
-            return sign * (said / seats - low_said / safe), sign * (own / seats - low_own / safe)
+            return sign * (judged / seats - low_judged / safe), sign * (own / seats - low_own / safe)
 
         judge, person = (float(each) for each in drops(self.by.total(rows)))
         of_judge, of_person = drops(self.by.without(rows))

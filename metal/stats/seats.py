@@ -86,10 +86,10 @@ class Seats:
 
     def hits(self) -> Numbers:
         """(kinds, levels) the part of it that the seats' own ratings hit."""
-        mine = np.zeros_like(self.target)
+        own_hits = np.zeros_like(self.target)
         rows = np.arange(len(self.own))
-        mine[rows, self.own] = self.target[rows, self.own]
-        return self.by_item(mine)
+        own_hits[rows, self.own] = self.target[rows, self.own]
+        return self.by_item(own_hits)
 
     def near_hits(self, near: Numbers) -> Numbers:
         """(kinds, levels) the same with partly right answers: near (levels, levels) how right an answer is."""

@@ -85,7 +85,7 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
     """
     asked_for, holding = set(names), set()
     texts_of: dict[int, list[str]] = {}
-    known: dict[tuple[int, bytes], bool | None] = {}
+    decided: dict[tuple[int, bytes], bool | None] = {}
     for name, column in frame.items():
         if name not in asked_for:
             continue
@@ -95,10 +95,10 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
             codes = column.array.codes
             occurring = np.bincount(codes[codes >= 0], minlength=len(categories)) > 0
             key = id(categories), occurring.tobytes()
-            if key not in known:
+            if key not in decided:
                 texts = texts_of.setdefault(id(categories), categories.tolist())
-                known[key] = _numbers_answer([text for text, there in zip(texts, occurring, strict=True) if there])
-            answers = known[key]
+                decided[key] = _numbers_answer([text for text, occurs in zip(texts, occurring, strict=True) if occurs])
+            answers = decided[key]
         if answers is None:
             answers = holds_answers(column)
         if answers and not NO_ANSWERS.search(_spaced(str(name))):
