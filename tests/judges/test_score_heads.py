@@ -140,7 +140,8 @@ def test_a_number_is_a_score_on_a_criterion_without_levels(
     audit = metal.audit(rated("interval"), run, resamples=100)  # a continuous verdict
     [verdict] = audit.tables["verdicts"].to_dict("records")
     assert (verdict["verdict"], verdict["items"]) == ("informative", 30)
-    assert verdict["above_constant"] == pytest.approx(0.806768, abs=1e-6)  # whatever the unit
+    assert verdict["above_constant"] > 0.4  # concordance hangs on the unit
+    assert verdict["p_informative"] == pytest.approx(0, abs=1e-4)  # the order of answers does not
 
 
 @pytest.mark.parametrize(
