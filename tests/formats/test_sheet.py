@@ -117,3 +117,44 @@ def test_another_part_that_is_packed_too_tightly_is_refused(tmp_path: Path) -> N
     path = write_sheet(tmp_path / "t.xlsx", **{"xl/sharedStrings.xml": strings})
     with pytest.raises(DataError, match=r"xl/sharedStrings\.xml is 100,000,011 bytes, packed into"):
         read_frame(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "blanks", "problem"),
+    [
+        (b"</sheetData>", b'<row r="70">' + b'<c s="1"/>' * 600_000 + b"</row>", "a row of more than 500,000 cells"),
+        (b"<pageMargins", b'<mergeCell ref="A1:A2"/>' * 600_000, "or as much beside the rows"),
+        (b"</sheetData>", b"<row></row>" * 1_100_000, "a sheet of more than 1,048,576 rows"),
+        (b"</sheetData>", b'<row r="900000000"><c r="A900000000"><v>1</v></c></row>', "more than 1,048,576 rows"),
+    ],
+)
+def test_a_small_file_of_millions_of_blank_elements_is_refused(
+    before: bytes, blanks: bytes, problem: str, tmp_path: Path
+) -> None:
+    path = write_sheet(tmp_path / "t.xlsx", lambda sheet: sheet.replace(before, blanks + before, 1))
+    with pytest.raises(DataError, match=problem):
+        read_frame(path)
+
+
+def test_a_cell_far_below_a_wide_header_is_refused(tmp_path: Path) -> None:
+    names = b"".join(b'<c t="inlineStr"><is><t>column %d</t></is></c>' % number for number in range(200))
+    last = b'<row r="1000000"><c r="A1000000"><v>1</v></c></row></sheetData>'
+
+    def wide(sheet: bytes) -> bytes:
+        return sheet.replace(b"</row>", names + b"</row>", 1).replace(b"</sheetData>", last)
+
+    with pytest.raises(DataError, match="blank cells up to row 1,000,000, among few that hold something"):
+        read_frame(write_sheet(tmp_path / "t.xlsx", wide))
+
+
+def test_a_million_formats_in_a_small_file_are_refused(tmp_path: Path) -> None:
+    path = write_sheet(tmp_path / "t.xlsx")
+    larger = tmp_path / "larger.xlsx"
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(larger, "w", zipfile.ZIP_DEFLATED) as target:
+        for part in source.namelist():
+            content = source.read(part)
+            if part == "xl/styles.xml":
+                content = content.replace(b"</cellXfs>", b"<xf/>" * 1_000_000 + b"</cellXfs>")
+            target.writestr(part, content)
+    with pytest.raises(DataError, match="elements, packed into"):
+        read_frame(larger)

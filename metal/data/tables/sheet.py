@@ -12,7 +12,10 @@ from metal.data.tables.header import LOOKED_AT, titles_above
 from metal.data.tables.names import is_known
 from metal.data.tables.workbook import SheetText, Workbook
 from metal.data.text import first_few
-from metal.errors import UnknownName
+from metal.errors import DataError, UnknownName
+
+MOST_ROWS = 1 << 20  # that Excel knows
+MOST_BLANKS = 10_000_000  # blank cells between those that hold something
 
 
 def sheet_rows(
@@ -56,10 +59,18 @@ def sheet_rows(
             total = reader.archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
             cells = sheet.iter_rows(max_col=width, values_only=True)
             cells = followed(cells, progress, total, _read_since(text))
+            blanks = 0
             for number, row in enumerate(cells, 1):
-                if any(cell is not None for cell in row):
+                if number > MOST_ROWS:
+                    raise DataError(path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV")
+                texts = [_text(cell) for cell in row]
+                if any(text is not None for text in texts):
+                    blanks += width * (number - 1 - end) + (width - len(texts)) + texts.count(None)
+                    if blanks > max(MOST_BLANKS, 100 * (width * number - blanks)):
+                        problem = f"{blanks:,} blank cells up to row {number:,}, among few that hold something"
+                        raise DataError(path, problem, "Save the table as CSV")
                     rows += [[None] * width for _ in range(number - 1 - end)]
-                    rows.append([_text(cell) for cell in row] + [None] * (width - len(row)))
+                    rows.append(texts + [None] * (width - len(texts)))
                     end = number
             for left, top_row, right, bottom in _merged_down(text.merged):
                 for row in rows[top_row : min(bottom, len(rows))]:

@@ -14,6 +14,8 @@ LONGEST_TEXT = 1 << 24  # bytes of one cell; Excel writes 32,767 characters
 LARGE = 1 << 31  # bytes of a sheet that are read whatever its cells hold
 BYTES_OF_A_CELL = 10_000  # of a sheet that is larger, for each cell that holds something
 LARGE_PART, PACKED = 1 << 26, 100  # bytes of any other part; how many times smaller it may be in the file
+COUNTED_PART, TIMES = 1 << 20, 10  # of another part whose elements are counted, since each takes memory
+MOST_ELEMENTS = 500_000  # of a row, or of another part but texts; Excel has 16,384 cells a row, 64,000 formats
 _FEW_BLANKS = b" " * 64
 _BLANKS = re.compile(rb">[ \t\r\n]{64,}<")
 _BLANK_CELLS = re.compile(rb'<c r="[A-Z]+[0-9]+"[^<>]*/>(?=<c r=|</row>)')
@@ -31,6 +33,18 @@ class Workbook(zipfile.ZipFile):
             if packed and not _is_sheet(part.filename):
                 problem = f"{part.filename} is {part.file_size:,} bytes, packed into {part.compress_size:,}"
                 raise DataError(path, problem, "Save the table as CSV")
+            if part.file_size > max(COUNTED_PART, TIMES * part.compress_size) and not _is_sheet(part.filename):
+                self._check_elements(part, path)
+
+    def _check_elements(self, part: zipfile.ZipInfo, path: Path) -> None:
+        """Raises DataError where a part has very many elements, each packed into less than a byte: blanks."""
+        elements = 0
+        with super().open(part) as opened:
+            while piece := opened.read(COUNTED_PART):
+                elements += piece.count(b"<")
+        if elements > max(MOST_ELEMENTS, part.compress_size):
+            problem = f"{part.filename} holds {elements:,} elements, packed into {part.compress_size:,} bytes"
+            raise DataError(path, problem, "Save the table as CSV")
 
     def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
         """A part of the file, as `zipfile.ZipFile.open` gives it; of a sheet its text."""
@@ -49,7 +63,7 @@ class SheetText:
     """
 
     def __init__(self, opened: IO[bytes], path: Path) -> None:
-        self.done = self.cells = 0
+        self.done = self.cells = self._of_row = 0
         self.merged: list[bytes] = []
         self._opened, self._path, self._rest = opened, path, b""
 
@@ -93,6 +107,11 @@ class SheetText:
         text = _BLANK_ROWS.sub(b"", text)
         self.cells += text.count(b"<v>") + text.count(b"<t>") + text.count(b"<t ")
         self.merged += _MERGED.findall(text)
+        ended = text.rfind(b"row>") + 1  # </row>
+        self._of_row = text.count(b"<", ended) + (0 if ended else self._of_row)
+        if self._of_row > MOST_ELEMENTS:
+            problem = f"a row of more than {MOST_ELEMENTS:,} cells, or as much beside the rows"
+            raise DataError(self._path, problem, "Save the table as CSV")
         if self.done > LARGE and self.done > BYTES_OF_A_CELL * self.cells:
             problem = f"a sheet of more than {self.done:,} bytes, in which {self.cells:,} cells hold something"
             raise DataError(self._path, problem, "Save the table as CSV")
