@@ -145,7 +145,7 @@ class _Looks:
             float(self.untied_seats[person]),
         )
         items, seat = self._seat_of_item(person)
-        sources = np.count_nonzero(np.bincount(self.sources[items]))
+        sources = int(np.count_nonzero(np.bincount(self.sources[items])))
         if value >= -FAR or sources < _LEAST_SOURCES:
             return None
         influence = np.zeros(self.number)
