@@ -52,8 +52,8 @@ FITTED = "rank: the ensemble was fitted to people's scores of these outputs"
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "raters": ("language", "criterion", "rank", "cluster", "rater", "kind", "group", "pearson"),
-    "generators": ("language", "criterion", "by", "rank", "cluster", "generator", "score"),
+    "raters": ("language", "criterion", "rank", "rank_low", "rank_high", "rater", "kind", "group", "pearson"),
+    "generators": ("language", "criterion", "by", "rank", "rank_low", "rank_high", "generator", "score"),
     "ensembles": ("language", "criterion", "ensemble", "members", "alpha"),
     "ensemble_members": ("language", "criterion", "ensemble", "member", "coefficient"),
     "overrating": ("language", "criterion", "rater", "kind", "value", "low", "high"),
@@ -182,7 +182,7 @@ def _generators(
         for row in generator_rows(cell, name, scores, bootstrap, settings.permutations, written)
     ]
     if ensemble:
-        unranked = {"rank": None, "cluster": None, "undefined": FITTED}
+        unranked = {"rank": None, "rank_low": None, "rank_high": None, "undefined": FITTED}
         rows = [row | (unranked if row["by"] == _named(ensemble) else {}) for row in rows]
     return rows
 

@@ -165,7 +165,12 @@ def crowd(
         rng = np.random.default_rng([settings.seed, len(only.human)])
         person = np.array([rater.kind == "human" for rater in only.raters], dtype=bool)
         better = correlates_better(
-            only.human, only.scores, rng, resamples=permutations, wanted=person[:, None] & ~person
+            only.human,
+            only.scores,
+            rng,
+            source=only.source,
+            resamples=permutations,
+            wanted=person[:, None] & ~person,
         )
         rows["crowd_comparisons"] += compared(only, better, resolution(permutations))
         for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):

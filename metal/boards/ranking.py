@@ -6,6 +6,7 @@ cell shares the sources that are drawn, and one product of these with the table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,8 +34,8 @@ from metal.stats.correlation import (
 from metal.stats.intervals import correlation_interval, share_interval
 from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.permutation import correlates_better, resolution
-from metal.stats.significance import significance_clusters
+from metal.stats.permutation import correlation_pairs
+from metal.stats.ranks import Pairs
 
 # Most numbers held at once: the sums of some raters and the resamples of these.
 _AT_ONCE = 20_000_000
@@ -171,27 +172,24 @@ WITH_INTERVAL = (
 )
 JACKKNIFE = "infinitesimal jackknife over sources"
 IN_SAMPLE = "rank: an ensemble that may have been fitted to these very outputs"
-FOR_EACH = 40  # least permutations for each rater or generator that another is compared with
 
 
 @dataclass(frozen=True)
 class Ranked:
     """The raters of a cell with their figures, best first.
 
-    rows: one per rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows;
-    resolution: the smallest that it can be. within: rows of the table within_generators: each rater on the outputs of
-    one generator. figures: by rater, those that `crowd` shows as well.
+    rows: one per rater. pairs: every two of those with a rank, in the order of rows. within: rows of the table
+    within_generators: each rater on the outputs of one generator. figures: by rater, those that `crowd` shows as well.
     """
 
     rows: list[dict[str, Any]]
-    better: Numbers
-    resolution: float
+    pairs: Pairs
     within: list[dict[str, Any]]
     figures: Mapping[str, Mapping[str, Estimate]]
 
 
 def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
-    """Every rater's agreement with the reference people, with ranks and clusters.
+    """Every rater's agreement with the reference people, with ranks and their intervals.
 
     Ensembles that came with the data were fitted to what they are compared with: they stand last, without a rank.
     """
@@ -206,20 +204,18 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
     in_sample = [rater.group == GROUP and rater.name != NAME for rater in people.raters]
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
     values[in_sample] = np.nan
-    rng = np.random.default_rng([bootstrap.seed, len(people.human)])
-    # With fewer, Holm's smallest p of so many comparisons would be above any level.
-    enough = max(permutations, FOR_EACH * len(rows))
-    better = correlates_better(people.human, people.scores, rng, resamples=enough)
-    try:
-        clusters = significance_clusters(values, better)
-    except Undefined:
-        clusters = np.zeros(len(rows), dtype=np.int64)
     order = sorted(range(len(rows)), key=lambda at: (np.isnan(values[at]), -values[at], rows[at]["rater"]))
-    for rank, at in enumerate(order, 1):
-        defined = not np.isnan(values[at])
-        rows[at] |= {"rank": rank if defined else None, "cluster": int(clusters[at]) if defined else None}
+    ranked = [at for at in order if not np.isnan(values[at])]
+    rng = np.random.default_rng([bootstrap.seed, len(people.human)])
+    scores = people.scores[np.array(ranked, dtype=np.int64)]
+    pairs = correlation_pairs(people.human, scores, rng, people.source, resamples=permutations)
+    for at in order:
+        rows[at] |= {"rank": None, "rank_low": None, "rank_high": None}
         if in_sample[at]:
             rows[at]["undefined"] = "; ".join(filter(None, [rows[at]["undefined"], IN_SAMPLE]))
+    low, high = pairs.ranks()
+    for place, at in enumerate(ranked):
+        rows[at] |= {"rank": place + 1, "rank_low": int(low[place]), "rank_high": int(high[place])}
     within = [
         {
             **people.place,
@@ -232,7 +228,7 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
         for code, name in enumerate(people.generators)
         for rater, with_people in zip(people.raters, of_each, strict=True)
     ]
-    return Ranked([rows[at] for at in order], better[np.ix_(order, order)], resolution(enough), within, figures)
+    return Ranked([rows[at] for at in order], pairs, within, figures)
 
 
 def rank_figures(scores: Numbers, human: tuple[Numbers, Codes], source: Codes) -> dict[str, Estimate]:
@@ -329,19 +325,17 @@ def ceiling(cell: BoardCell) -> Estimate:
 
 
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
-    """Every pair of raters: the p-value that the first, who correlates better, does so by chance.
+    """Every pair of raters, the one that correlates better first: the p-value that they do not differ.
 
-    at_most: p is the smallest that so many permutations can give, and stands for anything below.
+    Without a p are pairs with a rater that has no correlation.
     """
-    return [
-        {
-            **cell.place,
-            "first": first["rater"],
-            "second": second["rater"],
-            "p": float(ranked.better[i, j]),
-            "at_most": bool(ranked.better[i, j] <= ranked.resolution),
-        }
-        for i, first in enumerate(ranked.rows)
-        for j, second in enumerate(ranked.rows[i + 1 :], i + 1)
-        if second["rank"] or IN_SAMPLE not in second["undefined"]
-    ]
+    adjusted, tested = ranked.pairs.adjusted, len(ranked.pairs.p)
+    rows = []
+    for i, first in enumerate(ranked.rows):
+        for j, second in enumerate(ranked.rows[i + 1 :], i + 1):
+            if second["rank"] or IN_SAMPLE not in second["undefined"]:
+                p = {"p": math.nan, "p_adjusted": math.nan}
+                if j < tested:
+                    p = {"p": float(ranked.pairs.p[i, j]), "p_adjusted": float(adjusted[i, j])}
+                rows.append({**cell.place, "first": first["rater"], "second": second["rater"], **p})
+    return rows

@@ -142,6 +142,13 @@ def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = f
     return f"{form(row[column])} {interval(row[f'{column}_low'], row[f'{column}_high'], form)}".strip()
 
 
+def ranks(low: Any, high: Any) -> str:
+    """`2 to 4`, or `2`: the ranks that are not ruled out; a dash where they are not known."""
+    if not known(low):
+        return UNDEFINED
+    return count(low) if low == high else f"{count(low)} to {count(high)}"
+
+
 def p_value(value: Any, at_most: bool = False) -> str:
     """Three digits; what is smaller is said to be. at_most: the value is the smallest that its test can give.
 

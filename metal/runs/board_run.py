@@ -17,7 +17,7 @@ from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
 from metal.data.text import MINUS, count, coverage, dollars, figure, known, percent, score, share, signed
 from metal.errors import DataError
-from metal.runs.columns import Column, Row, Tables, unshown
+from metal.runs.columns import Column, RankInterval, Row, Tables, unshown
 from metal.runs.parts import again, need_files
 from metal.runs.run import CELL, RankingRun
 
@@ -49,7 +49,7 @@ DESCRIBED: Tables = {
         Column("rank", "", count),
         Column("rater", "rater"),
         Column("kind", "kind"),
-        Column("cluster", "cluster", count),
+        RankInterval(),
         replace(R, title="r with people"),
         Column("spearman", "rho", figure, interval=True, direction="higher"),
         TAU,
@@ -64,7 +64,8 @@ DESCRIBED: Tables = {
     ),
     "generators": (
         *CELL,
-        *unshown("by", "rank", "cluster", "generator", "human", "sources", "undefined"),
+        replace(RankInterval(), shown=False),
+        *unshown("by", "rank", "generator", "human", "sources", "undefined"),
         Column("score", "mean score", share, interval=True),
     ),
     "ensembles": (
@@ -86,7 +87,7 @@ DESCRIBED: Tables = {
     "overrating": (*RATER, OVERRATED, *unshown("low", "high")),
     "self_preference": (*CELL, *unshown("rater", "kind", "family", "outputs", "undefined", "low", "high"), OVERRATED),
     "within_generators": (*CELL, *unshown("generator", "rater", "kind", "outputs", "undefined"), R),
-    "comparisons": (*CELL, *unshown("first", "second", "p", "at_most")),
+    "comparisons": (*CELL, *unshown("first", "second", "p"), Column("p_adjusted", shown=False, later=True)),
     "people": (
         *CELL,
         *unshown("people", "panels", "outputs", "scale_low", "scale_high", "undefined"),

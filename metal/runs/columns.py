@@ -54,6 +54,24 @@ class Column:
         return self.below(row) if self.below else ""
 
 
+@dataclass(frozen=True)
+class RankInterval(Column):
+    """The ranks that are not ruled out, in one column: `2 to 4`, of rank_low and rank_high."""
+
+    name: str = "rank_low"
+    title: str = "ranks"
+    later: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that it stands for."""
+        return ("rank_low", "rank_high")
+
+    def text(self, row: Row) -> str:
+        """`2 to 4`; a dash where they are not known."""
+        return formats.ranks(row["rank_low"], row["rank_high"])
+
+
 Tables = Mapping[str, tuple[Column, ...]]
 
 

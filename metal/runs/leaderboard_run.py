@@ -10,14 +10,14 @@ from typing import Any
 from metal.data.text import count, share
 from metal.genie.leaderboard.leaderboard import COLUMNS, LeaderboardTables
 from metal.genie.leaderboard.output_scores import OVERALL
-from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.columns import Column, RankInterval, Tables, with_the_rest
 from metal.runs.run import RankingRun, spoken
 
 COMMAND = "leaderboard"
 RANKING = (
     Column("rank", "", count),
     Column("generator", "generator", below=lambda row: "human writing" if row["human"] else ""),
-    Column("cluster", "cluster", count),
+    RankInterval(),
     Column("score", "score", share, interval=True, direction="higher"),
     Column("corrected", "people by judge", share, interval=True, direction="higher"),
     Column("standard_error", "standard error", share, below=lambda row: f"at most {share(row['worst_error'])}"),

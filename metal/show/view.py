@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Self
 
-from metal.data.text import MINUS, UNDEFINED, known, printable_sentence, with_minus
+from metal.data.text import MINUS, UNDEFINED, printable_sentence, with_minus
 from metal.runs.columns import Column, Row
 from metal.runs.run import Run
 from metal.show.svg import standalone
@@ -150,14 +150,13 @@ class TableView:
         cells: Mapping[str, Callable[[Row], Cell | str]] | None = None,
         titles: Mapping[str, str] | None = None,
         without: Iterable[str] = (),
-        band: str = "",
         **options: Any,
     ) -> Self:
         """Rows of the run's table `source` with every column that its description shows.
 
         described: the columns, where the rows are no table of a run or where run is None.
         cells, titles: of columns that look otherwise here. without: columns left out.
-        band: the column whose even numbers stand on a band. options: name, heads, notes and most, as in `of`.
+        options: name, heads, notes and most, as in `of`.
         """
         described = described or (run.columns(source) if run else ())
         columns = [column for column in described if column.shown and column.name not in set(without)]
@@ -166,10 +165,9 @@ class TableView:
         special = {**titled, **(cells or {})}
 
         def shown(column: Column, row: Row) -> Cell:
-            own = special[column.name](row) if column.name in special else Cell(column.text(row), column.ends(row))
-            cell = Cell.of(own)
-            even = band and known(row[band]) and int(row[band]) % 2 == 0
-            return replace(cell, mark="band") if even and not cell.mark else cell
+            if column.name in special:
+                return Cell.of(special[column.name](row))
+            return Cell(column.text(row), column.ends(row))
 
         body = ([shown(column, row) for column in columns] for row in rows[: options.get("most")])
         return cls.of(run, source, title, headings, body, total=len(rows), **options)

@@ -12,7 +12,8 @@ import numpy as np
 from metal.errors import Undefined
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Numbers, ratio
-from metal.stats.permutation import draw_flips, signed
+from metal.stats.permutation import draw_flips, flip_count, signed
+from metal.stats.ranks import Pairs, paired_t
 
 # Sums of the same numbers in a different order differ by less than this share of their size.
 _ROUNDING = 1e-12
@@ -157,6 +158,15 @@ def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: in
         p[:, i, i + 1 :] = np.where(compared, lead, np.nan)
         p[:, i + 1 :, i] = np.where(compared, behind, np.nan)
     return p.reshape(*outer, generators, generators)
+
+
+def generator_pairs(scores: Numbers, rng: np.random.Generator, *, least: int = 1, resamples: int = 1000) -> Pairs:
+    """Every two generators by their scores (generators, sources) on shared sources, of which it takes `least`."""
+    scores = np.asarray(scores, dtype=np.float64)
+    better = better_on_shared(scores, rng, resamples=resamples)
+    t, sources = paired_t(scores)
+    np.fill_diagonal(better, np.nan)
+    return Pairs.tested(np.where(sources < least, np.nan, better), t, sources, flip_count(resamples))
 
 
 def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:

@@ -15,11 +15,13 @@ Source: Koning and Hemerik, More efficient exact group-invariance testing (2024)
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.ranks import Pairs
 
 # Correlations closer than this differ by rounding; for scores of variance 1, variances below it are rounding.
 _ROUNDING = 1e-12
@@ -52,17 +54,22 @@ class SignFlips:
         return signed(self.class_sums(values))
 
 
+def flip_count(resamples: int) -> int:
+    """How many flips stand for at least so many resamples: a power of two."""
+    return 1 << max(resamples, 1).bit_length()
+
+
 def resolution(resamples: int) -> float:
     """The smallest p that a one-sided test with so many resamples can give: what it stands for may be smaller."""
-    return 1 / (1 << max(resamples, 1).bit_length())
+    return 1 / flip_count(resamples)
 
 
 def draw_flips(rng: np.random.Generator, items: int, resamples: int) -> SignFlips:
     """Flips of `items` items, as many as the smallest power of two above `resamples`; the first changes nothing."""
-    bits = max(resamples, 1).bit_length()
-    if items <= bits:
-        return SignFlips(np.left_shift(1, np.arange(items)), 1 << bits)
-    return SignFlips(rng.integers(0, 1 << bits, items, dtype=np.int64), 1 << bits)
+    count = flip_count(resamples)
+    if items < count.bit_length():
+        return SignFlips(np.left_shift(1, np.arange(items)), count)
+    return SignFlips(rng.integers(0, count, items, dtype=np.int64), count)
 
 
 def signed(class_sums: Numbers) -> Numbers:
@@ -86,6 +93,7 @@ def correlates_better(
     raters: Numbers,
     rng: np.random.Generator,
     *,
+    source: Codes | None = None,
     resamples: int = 1000,
     wanted: Codes | None = None,
 ) -> Numbers:
@@ -93,18 +101,61 @@ def correlates_better(
 
     people: (items,), raters: (raters, items), NaN where there is no answer: each pair is compared on the items that
     both raters and the people answered. Scores are z-scored; in each resample the two exchange their scores on each
-    item with probability 1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the
-    diagonal and where a correlation is undefined. The swaps are drawn once for all pairs: at
-    least `resamples` of them, the next power of two, minus one. wanted: (raters, raters) the pairs to compare, in
-    either direction; all pairs by default. Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
+    source (each item, where `source` is None) with probability 1/2; p = (1 + resamples with at least the observed
+    difference) / (1 + resamples). NaN on the diagonal and where a correlation is undefined. The swaps are drawn once
+    for all pairs: at least `resamples` of them, the next power of two, minus one. wanted: (raters, raters) the pairs to
+    compare, in either direction; all pairs by default. Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
+    """
+    p = np.full((len(raters), len(raters)), np.nan)
+    for i, j, lead in _every_two(people, raters, rng, source, resamples, wanted):
+        p[i, j] = (lead >= lead[0] - _ROUNDING).mean()
+        p[j, i] = (lead <= lead[0] + _ROUNDING).mean()
+    return p
+
+
+def correlation_pairs(
+    people: Numbers, raters: Numbers, rng: np.random.Generator, source: Codes, *, resamples: int = 1000
+) -> Pairs:
+    """Every two raters by how far they go with people; as `correlates_better`, two-sided.
+
+    t: z sqrt((n - 1) / (n - z^2)), z the observed lead over the root of the mean square of all leads under flips.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
-    p = np.full((len(raters), len(raters)), np.nan)
+    better, t = np.full((2, len(raters), len(raters)), np.nan)
+    flips = 1
+    for i, j, lead in _every_two(people, raters, rng, source, resamples):
+        better[i, j] = (lead >= lead[0] - _ROUNDING).mean()
+        better[j, i] = (lead <= lead[0] + _ROUNDING).mean()
+        t[i, j] = t[j, i] = ratio(lead[0], math.sqrt(float(np.nanmean(lead**2))))
+        flips = len(lead)
+    _, code = np.unique(source, return_inverse=True)
+    answered = np.zeros((len(raters), int(code.max(initial=-1)) + 1))
+    for rater, scores in enumerate(raters):
+        answered[rater, code[~np.isnan(scores) & ~np.isnan(people)]] = 1
+    sources = np.rint(answered @ answered.T)
+    left = np.maximum(sources - t**2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.nan_to_num(t * np.sqrt((sources - 1) / left), nan=0.0)
+    return Pairs.tested(better, t, sources, flips)
+
+
+def _every_two(
+    people: Numbers,
+    raters: Numbers,
+    rng: np.random.Generator,
+    source: Codes | None,
+    resamples: int,
+    wanted: Codes | None = None,
+) -> Iterator[tuple[int, int, Numbers]]:
+    """(i, j, (flips,) leads of i over j), the first of them the observed one; only of defined correlations."""
+    people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     if not len(raters):
-        return p
-    compared = np.ones(p.shape, dtype=bool) if wanted is None else np.asarray(wanted) | np.asarray(wanted).T
+        return
+    compared = np.ones((len(raters), len(raters)), dtype=bool)
+    if wanted is not None:
+        compared = np.asarray(wanted) | np.asarray(wanted).T
     answered = ~np.isnan(raters) & ~np.isnan(people)
-    flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
+    flips = _flips_of(np.arange(len(people)) if source is None else source, rng, resamples)
     y = _standard(people, np.asarray(answered.any(axis=0)))
     x = [_standard(rater, items) for rater, items in zip(raters, answered, strict=True)]
     moments = [_moments(scores, y, flips, items) for scores, items in zip(x, answered, strict=True)]
@@ -115,8 +166,16 @@ def correlates_better(
         return moments[i] - _moments(x[i], y, flips, alone) if alone.any() else moments[i]
 
     for i, j in np.argwhere(np.triu(compared, 1)).tolist():
-        p[i, j], p[j, i] = _p_values(shared(i, j), shared(j, i))
-    return p
+        lead = _leads(shared(i, j), shared(j, i))
+        if lead is not None:
+            yield i, j, lead
+
+
+def _flips_of(source: Codes, rng: np.random.Generator, resamples: int) -> SignFlips:
+    """Flips of items, all items of a source turned together."""
+    _, code = np.unique(source, return_inverse=True)
+    flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), int(code.max(initial=-1)) + 1, resamples)
+    return flips.only(code)
 
 
 def _standard(values: Numbers, items: Codes) -> Numbers:
@@ -134,21 +193,19 @@ def _moments(x: Numbers, y: Numbers, flips: SignFlips, items: Codes) -> Numbers:
     return flips.only(items).class_sums(np.stack([np.ones(len(x)), y, y * y, x, x * x, x * y]))
 
 
-def _p_values(first: Numbers, second: Numbers) -> tuple[float, float]:
-    """One-sided p of two raters in both directions, from their moments by class over the items that both answered.
+def _leads(first: Numbers, second: Numbers) -> Numbers | None:
+    """(flips,) leads of the first of two raters, from their moments by class over the items that both answered.
 
     A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's. Chance only decides which numbers, so
     the sums of every resample follow from the differences between the two raters by class of the flips.
     """
     z_first, z_second = _z_sums(first), _z_sums(second)
     if z_first is None or z_second is None:
-        return np.nan, np.nan
+        return None
     items = float(first[0].sum())
     left, right = z_first.sum(axis=1)[:, None], z_second.sum(axis=1)[:, None]
     change = (right - left - signed(z_second - z_first)) / 2  # a flip exchanges the items whose sign it turns
-    lead = _pearson(left + change, items) - _pearson(right - change, items)
-    # The first flip changes nothing: its lead is the observed one.
-    return float((lead >= lead[0] - _ROUNDING).mean()), float((lead <= lead[0] + _ROUNDING).mean())
+    return _pearson(left + change, items) - _pearson(right - change, items)
 
 
 def _z_sums(moments: Numbers) -> Numbers | None:

@@ -222,7 +222,7 @@ def test_an_ensemble_that_came_with_the_data_has_no_rank() -> None:
     assert rows.index.tolist() == ["near", "theirs"]
     assert rows.loc["theirs", "pearson"] == pytest.approx(1)
     assert rows["rank"].tolist()[0] == 1
-    assert rows.loc["theirs", ["rank", "cluster"]].isna().all()
+    assert rows.loc["theirs", ["rank", "rank_low", "rank_high"]].isna().all()
     assert "may have been fitted to these very outputs" in rows.loc["theirs", "undefined"]
     assert board.tables["comparisons"].empty
 

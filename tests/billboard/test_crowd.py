@@ -133,9 +133,10 @@ def test_who_agrees_better(worker: list[int], judge: list[int], said: str, words
 
 def test_no_p_is_said_to_be_below_what_its_test_can_give() -> None:
     """40 comparisons, each at its smallest, 2/16384: at most 0.0049 when corrected. Three: at most 0.0004."""
-    judges = {f"j{number}": NEAR for number in range(40)}
-    assert ", p ≤0.005 (Holm)." in answer({"E1": TRUTH, "C1": NOISE, **judges})[1]
-    assert ", p <0.001 (Holm)." in answer({"E1": TRUTH, "C1": NOISE, "j": NEAR, "k": NEAR, "l": NEAR})[1]
+    judges = {f"j{number}": 3 * NEAR for number in range(40)}
+    people = {"E1": 3 * TRUTH, "C1": 3 * NOISE}
+    assert ", p ≤0.005 (Holm)." in answer({**people, **judges})[1]
+    assert ", p <0.001 (Holm)." in answer({**people, "j": 3 * NEAR, "k": 3 * NEAR, "l": 3 * NEAR})[1]
     assert "≤" not in answer({"E1": TRUTH, "C1": ALSO_NEAR, "j": NEAR})[1]
 
 
@@ -157,7 +158,7 @@ def test_the_ceiling_is_in_the_sentence() -> None:
 
 def test_families_of_comparisons() -> None:
     # Per language 2 comparisons, so 4 to a criterion; all languages together are apart.
-    answers = {"quality": {"E1": TRUTH, "C1": NOISE, "j": NEAR, "k": NEAR}}
+    answers = {"quality": {"E1": 3 * TRUTH, "C1": 3 * NOISE, "j": 3 * NEAR, "k": 3 * NEAR}}
     found = crowd(board({"en": answers, "sw": answers}), EXPERT)
     pairs = found.tables["crowd_comparisons"]
     assert pairs.groupby("language")["p"].count().to_dict() == {"": 2, "en": 2, "sw": 2}

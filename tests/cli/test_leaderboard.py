@@ -121,7 +121,7 @@ def test_released_answers_in_five_languages(here: Metal, reference: Path, tmp_pa
     found = json.loads(here("leaderboard", "pariksha", "--json").out)
     rows = found["leaderboard"]
     assert any("(sources: from 12 in 1 language to 100 in 5 languages)" in told for told in found["warnings"])
-    assert any("'GPT4o' above 'gpt-4'" in told and "in one cluster" in told for told in found["warnings"])
+    assert all("rank_low" in one for one in rows)
     together = [one for one in rows if one["criterion"] == "overall" and one["language"] == ""]
     assert [one["generator"] for one in together[:2]] == ["meta-llama/Meta-Llama-3-70B-Instruct", "gemini-pro"]
     assert together[0]["score"] == pytest.approx(0.8464, abs=1e-4)
@@ -144,8 +144,9 @@ def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of
     done = here("leaderboard", "thumb", "--out", "all", "-v")
     assert "'Pegasus-dynamic-mix', 'Human-H' by group expert only; the rest by groups crowd 62%" in words(done.said)
     assert "--reference group=expert ranks all by the same people" in words(done.said)
-    first = [line.split()[:3] for line in done.out.splitlines() if line.lstrip()[:2] in ("1 ", "2 ")][:2]
-    assert first == [["1", "Pegasus-dynamic-mix", "–"], ["2", "Lead-3", "1"]]
+    first = [line.split()[:5] for line in done.out.splitlines() if line.lstrip()[:2] in ("1 ", "2 ")][:2]
+    # The first was tested against another that only experts rated, and is better; against no other.
+    assert first == [["1", "Pegasus-dynamic-mix", "1", "to", "17"], ["2", "Lead-3", "1", "to", "14"]]
     found = json.loads(here("leaderboard", "thumb", "--reference", "group=expert", "--json", "--out", "expert").out)
     rank = {one["generator"]: one["rank"] for one in found["leaderboard"] if one["criterion"] == found["main"]}
     assert (rank["Pegasus-dynamic-mix"], rank["Human-H"]) == (5, 14)

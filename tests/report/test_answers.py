@@ -31,8 +31,8 @@ NAN = float("nan")
 DATA = {"datasets": [{"path": "data"}]}
 
 
-def row(rater: str, r: float, low: float = 0.1, cluster: int = 1) -> dict[str, Any]:
-    here = {"criterion": "overall", "language": "", "rater": rater, "cluster": cluster, "coverage": 1.0}
+def row(rater: str, r: float, low: float = 0.1) -> dict[str, Any]:
+    here = {"criterion": "overall", "language": "", "rater": rater, "rank_low": 1, "rank_high": 2, "coverage": 1.0}
     return {**here, "pearson": r, "pearson_low": low, "pearson_high": r + 0.1}
 
 
@@ -69,23 +69,28 @@ def test_a_board_says_who_agrees_best(rich_board: Path, raters: list[Any], perso
     assert words in of_board.headline(run)
 
 
+# p: of g0 against each of the others; NAN: not tested, and then the other cannot be compared.
 LEADERS = [
-    ([0.8], [1], "g0 is the only generator that people rated on quality in English (0.800 of 1)."),
-    ([0.8, 0.7], [1, 2], "People put g0 first on quality in English (0.800 of 1), shown to be ahead of the other."),
-    ([0.8, 0.7, 0.6], [1, 2, 2], "shown to be ahead of the others."),
-    ([0.8, 0.7, 0.6], [1, 2, NAN], "shown to be ahead of the one it can be compared with."),
-    ([0.8, 0.7, 0.6], [1, 1, 2], "(0.800 of 1); g1 is not shown to be worse."),
-    ([0.8, 0.7, 0.6], [1, 1, 1], "; 2 others are not shown to be worse."),
-    ([0.8, 0.7], [NAN, 1], "but it cannot be compared with the others: few shared."),
+    ([0.8], [], "g0 is the only generator that people rated on quality in English (0.800 of 1)."),
+    ([0.8, 0.7], [0.01], "People put g0 first on quality in English (0.800 of 1), shown to be ahead of the other."),
+    ([0.8, 0.7, 0.6], [0.01, 0.01], "shown to be ahead of the others."),
+    ([0.8, 0.7, 0.6], [0.01, NAN], "shown to be ahead of the one it can be compared with."),
+    ([0.8, 0.7, 0.6], [0.5, 0.01], "(0.800 of 1); g1 is not shown to be worse."),
+    ([0.8, 0.7, 0.6], [0.5, 0.5], "; 2 others are not shown to be worse."),
+    ([0.8, 0.7], [NAN], "but it cannot be compared with the others: few shared."),
 ]
 
 
-@pytest.mark.parametrize(("scores", "clusters", "words"), LEADERS)
-def test_a_leaderboard_says_who_leads(scores: list[float], clusters: list[float], words: str) -> None:
-    rows = pd.DataFrame({"score": scores, "cluster": clusters, "criterion": "quality", "language": "en"})
-    rows = rows.assign(generator=[f"g{place}" for place in range(len(rows))], undefined="cluster: few shared")
+@pytest.mark.parametrize(("scores", "p", "words"), LEADERS)
+def test_a_leaderboard_says_who_leads(scores: list[float], p: list[float], words: str) -> None:
+    here = {"criterion": "quality", "language": "en"}
+    generators = [f"g{place}" for place in range(len(scores))]
+    reasons = ["ranks: few shared" if np.isnan(value) else "" for value in p]
+    alone = reasons[0] if len(p) == 1 else ""
+    rows = pd.DataFrame({"score": scores, "generator": generators, "undefined": [alone, *reasons]}).assign(**here)
+    pairs = pd.DataFrame({"second": generators[1:], "p_adjusted": p, "difference": 0.1}).assign(first="g0", **here)
     about = {"leaderboard": {"main": "quality", "people": ["A1"]}}
-    run = LeaderboardRun("made", about, {"quality": QUALITY}, {}, {"leaderboard": rows}, ())
+    run = LeaderboardRun("made", about, {"quality": QUALITY}, {}, {"leaderboard": rows, "comparisons": pairs}, ())
     assert of_leaderboard.headline(run).endswith(words)
 
 

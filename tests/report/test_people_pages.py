@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from metal.runs.parts import manifest
 from metal.show.charts.dots import population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
+from metal.show.leaderboard.answer import headline
 from metal.show.leaderboard.page import ranking_chart
 from metal.show.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
@@ -113,7 +115,7 @@ def test_the_facts_are_the_tables(run: LeaderboardRun) -> None:
     assert lines["Still to be rated"] == "Nothing of <b>new</b> is rated yet."
 
 
-def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path: Path) -> None:
+def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Path) -> None:
     groups = {"A1": "expert", "W1": "<b>crowd</b>"}
     few, high, low = [5.0, 5.0, 5.0, 5.0, 4.0], [5.0, 4.0] * 6, [3.0, 1.0] * 6
     lines = ranked({"odd": [5.0] * 12, "few": few, "good": high, "bad": low})
@@ -122,17 +124,28 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
     run = LeaderboardRun.read(folder)
     lines = facts(run)
     assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in lines["Best"]
-    assert "one cluster, in which nobody is shown to be worse than its first; 1 in none" in lines["How sure"]
+    assert "; 1 of 6 pairs of generators is shown to differ; 1 cannot be compared with most" in lines["How sure"]
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
-    assert (
-        "1 pair does by their own test, most clearly good and bad (corrected p in tables/comparisons.csv)"
-        in " ".join(ranking.notes)
-    )
-    assert any("cluster: rated by group expert only (odd)" in note for note in ranking.notes)
+    place = ranking.columns.index("ranks")
+    assert [line[place].text for line in ranking.rows] == ["1 to 4", "1 to 4", "1 to 3", "2 to 4"]
+    assert any("ranks: rated by group expert only (odd)" in note for note in ranking.notes)
     html = (folder / "report.html").read_text(encoding="utf-8")
     assert "a group with 10% or more in one rated nothing of the other" in html
     assert "generators were rated by different groups of people" in html.partition('id="ranking"')[0]
     assert "<b>crowd</b>" not in html
+
+
+def test_a_leaderboard_with_clusters_of_an_earlier_version_opens(run_folder: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(run_folder, old)
+    path = old / "tables" / "leaderboard.parquet"
+    rows = pd.read_parquet(path).drop(columns=["rank_low", "rank_high"]).assign(cluster=1.0)
+    rows.to_parquet(path, index=False)
+    run = LeaderboardRun.read(old)
+    assert page(run).count("<h2") > 3
+    assert headline(run).startswith("People put good first")
+    (ranking,) = (table for table in tables(run) if table.name == "ranking")
+    assert "ranks" not in ranking.columns
 
 
 def test_generators_of_other_languages_are_told(run: LeaderboardRun) -> None:

@@ -176,7 +176,7 @@ def test_long_names_do_not_meet(tmp_path: Path, visit: Visiting) -> None:
     drawings = [
         population_panels({"scale as rated, majority": rows, "binary, mean": rows}, looks),
         rank_lines(Ranks({who: {name: place for place, name in enumerate(names, 1)} for who in names[:6]})),
-        interval_dots([Dot(who, place / 40, group=place) for place, who in enumerate(names)], {}, group="cluster"),
+        interval_dots([Dot(who, place / 40, ranks="10 to 12") for place, who in enumerate(names)], {}, beside="ranks"),
         interval_dots([Dot(who, -0.8 + place / 40, -1, -0.5) for place, who in enumerate(names)], {}),
         length_histograms(dict.fromkeys(names, counts | facts), {}).svg,
     ]

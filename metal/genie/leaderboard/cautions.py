@@ -1,21 +1,17 @@
-"""What to know before a ranking is read: who rated whom, on what, and what its clusters do not say."""
+"""What to know before a ranking is read: who rated whom, and on what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from metal.data.languages import language_name
-from metal.data.text import p_words
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED, Ranking
 from metal.genie.leaderboard.output_scores import OVERALL, OutputScores
 from metal.stats.patterns import Codes
 
 NAMED = 3  # generators named in a warning; the rest are counted
-EXAMPLES = 2
-LEVEL = 0.05
 
 
 def about_one_person(people: Sequence[str]) -> list[str]:
@@ -40,15 +36,15 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
     )
     return [
         f"{where}: generators were rated by different groups of people, who can differ in how high they score: {named}"
-        f"{more}; the rest by {mixed.others}. Their scores are not comparable, no test compares them, and the former "
-        f"are in no cluster; {remedy}"
+        f"{more}; the rest by {mixed.others}. Their scores are not comparable, and no test compares the former "
+        f"with the rest; {remedy}"
     ]
 
 
-def about_a_ranking(ranking: Ranking, where: str, permutations: int) -> list[str]:
-    """Who is in no cluster for want of shared sources, what differs between texts, and what clusters hold together."""
+def about_a_ranking(ranking: Ranking, where: str) -> list[str]:
+    """Who cannot be compared for want of shared sources, and what differs between texts."""
     rows, warnings = ranking.rows, []
-    few = [row["generator"] for row in rows if "cluster: fewer than" in row["undefined"]]
+    few = [row["generator"] for row in rows if "ranks: fewer than" in row["undefined"]]
     if few:
         named = ", ".join(map(repr, few[:NAMED])) + (f" and {len(few) - NAMED} more" if len(few) > NAMED else "")
         warnings.append(
@@ -56,23 +52,6 @@ def about_a_ranking(ranking: Ranking, where: str, permutations: int) -> list[str
             f"whether these are better or worse: {named}"
         )
     warnings += _about_texts(ranking, where)
-    if apart := told_apart(rows, ranking.pairs):
-        examples = " and ".join(
-            f"{pair['first']!r} above {pair['second']!r} by {pair['difference']:.3f} ({p_words(pair['p_adjusted'])} on "
-            f"{pair['sources']} sources)"
-            for pair in apart[:EXAMPLES]
-        )
-        many = f"{len(apart)} pairs" if len(apart) > 1 else "1 pair"
-        warnings.append(
-            f"{where}: {many} of generators in one cluster differ{'' if len(apart) > 1 else 's'} by a test of their "
-            f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; the corrected p of "
-            "each pair is in tables/comparisons.csv"
-        )
-    if len(rows) - 1 > LEVEL * (1 + permutations):
-        needed = 20 * len(rows)
-        warnings.append(
-            f"{where}: too few permutations for {len(rows)} generators; use `permutations={needed}` or more"
-        )
     return warnings
 
 
@@ -97,18 +76,6 @@ def _about_texts(ranking: Ranking, where: str) -> list[str]:
 
 def _languages(number: int) -> str:
     return f"{number} language{'' if number == 1 else 's'}"
-
-
-def told_apart(rows: Iterable[Mapping[str, Any]], pairs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The pairs of a ranking that are in one cluster and that their own test (p_adjusted) tells apart.
-
-    Clearest first: by p, then by the lead summed over shared sources. rows, pairs: of one language and criterion of
-    the tables `leaderboard` and `comparisons`.
-    """
-    cluster = {row["generator"]: row["cluster"] for row in rows if row["cluster"]}
-    both = [pair for pair in pairs if pair["first"] in cluster and pair["second"] in cluster]
-    apart = [pair for pair in both if pair["p_adjusted"] <= LEVEL and cluster[pair["first"]] == cluster[pair["second"]]]
-    return sorted(apart, key=lambda pair: (pair["p"], -pair["difference"] * pair["sources"]))
 
 
 def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:

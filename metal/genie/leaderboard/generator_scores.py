@@ -14,9 +14,9 @@ import numpy as np
 from metal.data.dataset import Dataset
 from metal.genie.leaderboard.output_scores import DIGITS, Outputs, OutputScores
 from metal.stats.intervals import interval_of_mean
-from metal.stats.pairwise import better_on_shared
+from metal.stats.pairwise import generator_pairs
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.significance import holm, significance_clusters
+from metal.stats.ranks import Pairs
 
 # Panels differ where so much of the weight lies with other groups, or where a group gave one at least so much of its
 # weight and the other nothing. People of mixed groups who are assigned at random stay below both on 50 outputs or so.
@@ -129,8 +129,7 @@ def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, C
         yield out, others
 
 
-# With fewer sources in common no exchange of scores can have p below 0.05: 1 / 2^4 is more.
-LEAST_SHARED = 5
+LEAST_SHARED = 5  # sources: with as few as these, p is at least 2^(1 - 5)
 
 
 def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
@@ -172,9 +171,9 @@ class Ranking:
 def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, seed: int, permutations: int) -> Ranking:
     """Generators, best first, and every two of them, on the outputs `asked` (a mask).
 
-    Equal scores share a rank. cluster: those from the best on that are not shown to be worse than the first of them,
-    by paired permutation tests on shared sources with Holm's correction; None for a generator that other groups of
-    people rated than most, or that shares fewer than LEAST_SHARED sources with others, with the reason in `undefined`.
+    Equal scores share a rank. rank_low, rank_high: the ranks that paired tests on shared sources leave open, by Holm's
+    correction over all pairs. Two that different groups of people rated, or that share fewer than LEAST_SHARED sources,
+    are not tested and so not told apart; who is left out of most tests has the reason in `undefined`, at `ranks`.
     """
     items = asked & ~np.isnan(scores.share)
     generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
@@ -189,18 +188,22 @@ def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, s
     everywhere[items] = place
     people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
     table = ratio(sums, counts)
-    better = np.where(people.apart, np.nan, _better(table, seed, permutations))
+    rng = np.random.default_rng([seed, table.shape[1]])
+    pairs = generator_pairs(table, rng, least=LEAST_SHARED, resamples=permutations)
+    pairs = Pairs(pairs.ahead, np.where(people.apart, np.nan, pairs.p))
+    low, high = pairs.ranks()
     given = _counted(scores, outputs, asked, items, generator_codes)
-    clusters, alone, mixed = _clusters(means["score"], better, names, people, given["ratings"])
+    alone, mixed = _untested(means["score"], pairs.p, names, people, given["ratings"])
     order = [int(at) for at in np.argsort(-means["score"], kind="stable")]
     sources = (counts > 0).sum(axis=1)
     reasons = [["interval: one source", "standard error: one source"] if number == 1 else [] for number in sources]
     for at, reason in alone.items():
-        reasons[at].append(f"cluster: {reason}")
+        reasons[at].append(f"ranks: {reason}")
     rows = [
         {
             "rank": 1 + int((means["score"] > means["score"][at]).sum()),
-            "cluster": int(clusters[at]) or None,
+            "rank_low": int(low[at]),
+            "rank_high": int(high[at]),
             "generator": names[at],
             **{name: float(values[at]) for name, values in means.items()},
             "outputs": int(counts[at].sum()),
@@ -210,9 +213,8 @@ def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, s
         }
         for at in order
     ]
-    return Ranking(
-        rows, _pairs(table, better, names, order, clusters > 0, people), mixed, len(np.unique(outputs.language[items]))
-    )
+    languages = len(np.unique(outputs.language[items]))
+    return Ranking(rows, _pairs(table, pairs, names, order, people), mixed, languages)
 
 
 def _counted(
@@ -240,23 +242,15 @@ def _counted(
     return {name: count[generator_codes] for name, count in counts.items()}
 
 
-def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
-    """(generators, generators) p that one scores higher, NaN where two share too few sources."""
-    rng = np.random.default_rng([seed, table.shape[1]])
-    p = better_on_shared(table, rng, resamples=permutations)
-    scored = (~np.isnan(table)).astype(np.float64)
-    return np.where(scored @ scored.T < LEAST_SHARED, np.nan, p)
-
-
-def _clusters(
-    score: Numbers, better: Numbers, names: list[str], people: Panels, ratings: Codes
-) -> tuple[Codes, dict[int, str], Mixed | None]:
-    """(generators,) clusters, 0 for none, why a generator is in none, and who was rated by other people.
+def _untested(
+    score: Numbers, p: Numbers, names: list[str], people: Panels, ratings: Codes
+) -> tuple[dict[int, str], Mixed | None]:
+    """Why a generator cannot be compared with the others, and who was rated by other people.
 
     Whoever was rated by other panels than the most others is left out, then whoever cannot be compared with the most
     others, until all that are left can be compared.
     """
-    unknown = np.isnan(better)
+    unknown = np.isnan(p)
     np.fill_diagonal(unknown, False)
     left = np.ones(len(names), dtype=bool)
     alone: dict[int, str] = {}
@@ -270,36 +264,26 @@ def _clusters(
         others = [names[other] for other in unlike]
         named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         alone[out] = f"fewer than {LEAST_SHARED} sources shared with {named}"
-    clusters = np.zeros(len(names), dtype=np.int64)
     kept = np.flatnonzero(left)
     if len(kept) == 1 < len(names):  # nobody to compare the last one with
         last = int(kept[0])
         few = f"fewer than {LEAST_SHARED} sources shared with any other"
         alone[last] = f"rated by {people.describe(last)}" if people.apart[last].any() else few
-    elif len(kept):
-        clusters[kept] = significance_clusters(score[kept], better[np.ix_(kept, kept)])
-    return clusters, alone, mixed
+    return alone, mixed
 
 
-def _pairs(
-    table: Numbers, better: Numbers, names: list[str], order: list[int], clustered: Codes, people: Panels
-) -> list[dict[str, Any]]:
-    """Every two generators, the better one first. p_adjusted: p of one against all below it that are in clusters, as
-    the first of a cluster is tested.
-    """
-    pairs = []
+def _pairs(table: Numbers, pairs: Pairs, names: list[str], order: list[int], people: Panels) -> list[dict[str, Any]]:
+    """Every two generators, the better one first."""
+    adjusted = pairs.adjusted
+    rows = []
     for place, first in enumerate(order):
-        below = order[place + 1 :]
-        family = [better[first, second] if clustered[[first, second]].all() else np.nan for second in below]
-        for second, adjusted in zip(below, holm(family), strict=True):
-            pair = _pair(table, better, names, first, second, people)
-            if np.isnan(adjusted) and not pair["undefined"]:
-                pair["undefined"] = "p_adjusted: one of them is in no cluster"
-            pairs.append(pair | {"p_adjusted": float(adjusted)})
-    return pairs
+        for second in order[place + 1 :]:
+            p = {"p": float(pairs.p[first, second]), "p_adjusted": float(adjusted[first, second])}
+            rows.append(_pair(table, names, first, second, people) | p)
+    return rows
 
 
-def _pair(table: Numbers, better: Numbers, names: list[str], first: int, second: int, people: Panels) -> dict[str, Any]:
+def _pair(table: Numbers, names: list[str], first: int, second: int, people: Panels) -> dict[str, Any]:
     shared = ~np.isnan(table[first]) & ~np.isnan(table[second])
     gap = float((table[first] - table[second])[shared].mean()) if shared.any() else float("nan")
     undefined = ""
@@ -312,6 +296,5 @@ def _pair(table: Numbers, better: Numbers, names: list[str], first: int, second:
         "second": names[second],
         "sources": int(shared.sum()),
         "difference": round(gap, DIGITS),
-        "p": float(better[first, second]),
         "undefined": undefined,
     }

@@ -96,7 +96,8 @@ def signature(data: str, settings: LeaderboardSettings) -> str:
 
 COLUMNS = {
     "leaderboard": (
-        *("language", "criterion", "rank", "cluster", "generator", "human", "score", "score_low", "score_high"),
+        *("language", "criterion", "rank", "rank_low", "rank_high", "generator", "human"),
+        *("score", "score_low", "score_high"),
         *("standard_error", "worst_error", "outputs", "sources", "languages", "ratings", "people", "unanswered"),
         *("corrected", "corrected_low", "corrected_high", "undefined"),
     ),
@@ -166,7 +167,7 @@ def leaderboard(
             title = f"{language_name(language) if language else 'all languages'}, {dataset.called(cell.criterion)}"
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
-                warnings += about_a_ranking(ranking, title, settings.permutations)
+                warnings += about_a_ranking(ranking, title)
                 first += of_people[-1] or [line for lines in of_people for line in lines]
         rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
@@ -174,7 +175,6 @@ def leaderboard(
     if not rows["leaderboard"]:
         raise UsageError(_nothing_rated(dataset, settings))
     tables = {name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()}
-    tables["leaderboard"]["cluster"] = tables["leaderboard"]["cluster"].astype("float64")
     return LeaderboardTables(
         OVERALL if OVERALL in set(tables["leaderboard"]["criterion"]) else rows["leaderboard"][0]["criterion"],
         people,

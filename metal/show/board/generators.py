@@ -16,6 +16,7 @@ from metal.data.text import (
     known,
     listed,
     name,
+    ranks,
     score,
     share,
     within,
@@ -34,7 +35,7 @@ Ranked = dict[str, Any]  # a row of the table `generators`
 
 
 def generator_table(run: BoardRun, criterion: str, language: str, key: str = "generators") -> TableView:
-    """One row per generator: rank, mean score with interval, and cluster by each that ranks them."""
+    """One row per generator: rank, mean score with interval, and open ranks by each that ranks them."""
     rankings = _rankings(run, criterion, language)
     generators = list(dict.fromkeys(generator for ranked in rankings.values() for generator in ranked))
     rows = []
@@ -42,9 +43,10 @@ def generator_table(run: BoardRun, criterion: str, language: str, key: str = "ge
         human = any(ranked[generator]["human"] for ranked in rankings.values() if generator in ranked)
         placed = [cell for ranked in rankings.values() for cell in _placed(ranked.get(generator))]
         rows.append((Cell(name(generator), "human writing" if human else ""), *placed))
-    columns = ("generator", *(head for by in rankings for head in (f"by {name(by)}", "cluster")))
+    columns = ("generator", *(head for by in rankings for head in (f"by {name(by)}", "ranks")))
     blank = any(len(ranked) < len(generators) for ranked in rankings.values())
-    notes = ["Rank; below it the mean score with its 95% interval by source, on the scale of whoever ranks."]
+    explained = "Rank; below it the mean score with its 95% interval by source, on the scale of whoever ranks."
+    notes = [f"{explained} Ranks: those that these data leave open at 95%."]
     notes += ["A dash: not scored, or not rated."] if blank else []
     fitted_to = [by for by, ranked in rankings.items() if not any(known(row["rank"]) for row in ranked.values())]
     notes += [f"No ranks by {name(by)}: it was fitted to people's scores of these very outputs." for by in fitted_to]
@@ -64,7 +66,7 @@ def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
     if row is None:
         return UNDEFINED, UNDEFINED
     below = estimate(row, "score", share)
-    return Cell(count(row["rank"]), below.strip()), count(row["cluster"])
+    return Cell(count(row["rank"]), below.strip()), ranks(row.get("rank_low"), row.get("rank_high"))
 
 
 def generator_charts(run: BoardRun) -> list[Chart]:
@@ -88,15 +90,15 @@ def _lines(run: BoardRun, rankings: dict[str, dict[str, Ranked]]) -> Chart | Non
         return None
     # Each ranking again among these alone, so that nobody moves because others are missing.
     orders = {by: [generator for generator in ranked if generator in shared] for by, ranked in rankings.items()}
-    ranks = {by: {generator: place for place, generator in enumerate(order, 1)} for by, order in orders.items()}
+    places_by = {by: {generator: place for place, generator in enumerate(order, 1)} for by, order in orders.items()}
     human = (generator for generator in shared if any(ranked[generator]["human"] for ranked in rankings.values()))
-    shown = Ranks(ranks, frozenset(human))
+    shown = Ranks(places_by, frozenset(human))
     title = f"Where rankings disagree: {run.where(run.main, run.language)}"
     missing = [key for key in dict.fromkeys(key for ranked in rankings.values() for key in ranked) if key not in shared]
     named = places([within(generator) for generator in missing])
     notes = (f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.",) if missing else ()
-    columns = ("generator", *(f"by {name(by)}" for by in ranks))
-    rows = [(name(generator), *(str(by[generator]) for by in ranks.values())) for generator in shown.generators]
+    columns = ("generator", *(f"by {name(by)}" for by in places_by))
+    rows = [(name(generator), *(str(by[generator]) for by in places_by.values())) for generator in shown.generators]
     numbers = TableView.of(None, "generators", title, columns, rows, name="generators_ranks_numbers")
     return Chart("generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes, shown.finding())
 

@@ -28,7 +28,7 @@ WORDS = {
 MOST_ROWS = 200
 EXPLAINED = (
     "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between generators: of their means; "
-    "SPA: soft pairwise accuracy. Within a cluster, raters do not differ significantly from its first."
+    "SPA: soft pairwise accuracy. ranks: those that these data leave open at 95%, for all raters at once."
 )
 
 

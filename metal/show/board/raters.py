@@ -41,7 +41,7 @@ ONE_PERSON = "one person against the others"
 
 
 def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "raters") -> TableView:
-    """Every rater of a criterion in a language, best first, clusters on bands."""
+    """Every rater of a criterion in a language, best first."""
     rows = run.records("raters", criterion=criterion, language=language)
     priced = any(known(row["cost_per_thousand"]) for row in rows)
     return TableView.of_figures(
@@ -51,7 +51,6 @@ def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "rate
         rows,
         cells={"kind": lambda row: _kind(run, row)},
         without=() if priced else ("cost_per_thousand",),
-        band="cluster",
         name=key,
         heads=3,
         notes=reasons(run, "raters", rows),
@@ -101,14 +100,14 @@ def _ranking_chart(
         rows,
         LOOKS,
         value="r",
-        between={"kind": lambda dot: run.kind(dot.label), "cluster": lambda dot: count(dot.group)},
+        between={"kind": lambda dot: run.kind(dot.label), "ranks": lambda dot: dot.ranks},
         source="raters",
         finding=f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with {highest}."
         if figures[1:]
         else "",
         most=most,
         mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
-        group="cluster",
+        beside="ranks",
     )
 
 

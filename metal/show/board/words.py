@@ -8,7 +8,20 @@ from typing import Any
 
 from metal.boards.board import Board
 from metal.boards.ensemble import LEAST_COVERAGE, NAME
-from metal.data.text import count, estimate, figure, interval, known, listed, p_value, plural, share, signed, within
+from metal.data.text import (
+    count,
+    estimate,
+    figure,
+    interval,
+    known,
+    listed,
+    p_value,
+    plural,
+    ranks,
+    share,
+    signed,
+    within,
+)
 from metal.runs.board_run import KINDS, BoardRun
 from metal.runs.columns import Row, title_of
 from metal.runs.leaderboard_run import LeaderboardRun
@@ -16,13 +29,14 @@ from metal.runs.run import spoken
 from metal.show.board.raters import one_person
 from metal.show.parts import parts, places
 from metal.show.view import TableView
+from metal.stats.ranks import LEVEL
 
 FEW_SOURCES = 30
 SOURCES = {
     "r": "Bidimensional Leaderboards 2.1",
     "SPA": "Thompson et al. 2024",
     "Pairwise accuracy": "Deutsch et al. 2023",
-    "Clusters": "Freitag et al. 2023; Holm 1979; Koning and Hemerik 2024",
+    "Ranks": "Mogstad et al. 2024; Holm 1979; Deutsch et al. 2021; Koning and Hemerik 2024",
     "Ensemble": "Bidimensional Leaderboards 2.2",
     "Overrating": "Bidimensional Leaderboards 2.3",
 }
@@ -99,13 +113,14 @@ def ahead(run: BoardRun, rows: Sequence[Row]) -> str:
         return "There is no other rater to compare it with."
     best, second = rows[:2]
     versus = f"{within(second['rater'])} ({figure(second['pearson'])})"
-    if second["cluster"] != best["cluster"]:
+    if not known(best.get("rank_high")):  # runs of earlier versions have none
+        return f"The next is {versus}."
+    if best["rank_high"] == 1:
         return f"It is significantly better than the next, {versus}, and all that follow."
-    alike = sum(row["cluster"] == best["cluster"] for row in rows)
-    return (
-        f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}: "
-        f"{'the two are' if alike == 2 else f'the first {alike} are'} one cluster."
-    )
+    place = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
+    if _told_apart(run, best, second):
+        return f"It is significantly better than the next, {versus}, but {place}."
+    return f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}: {place}."
 
 
 def best_single(run: BoardRun, rows: Sequence[Row]) -> str:
@@ -117,11 +132,23 @@ def best_single(run: BoardRun, rows: Sequence[Row]) -> str:
 
 
 def _tested(run: BoardRun, first: Row, second: Row) -> str:
-    """The p-value of two raters of the main ranking, the better one first."""
+    """The p-value of two raters of the main ranking, the better one first; empty without one."""
+    p = _adjusted(run, first, second)
+    return f", p {p_value(p)} after correction" if known(p) else ""
+
+
+def _told_apart(run: BoardRun, first: Row, second: Row) -> bool:
+    """Whether two raters of the main ranking are shown to differ."""
+    p = _adjusted(run, first, second)
+    return known(p) and p <= LEVEL
+
+
+def _adjusted(run: BoardRun, first: Row, second: Row) -> Any:
+    """p of two raters of the main ranking after correction over all pairs; None without one."""
     pair = {"first": first["rater"], "second": second["rater"]}
     for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
-        return f", p {p_value(row['p'], row['at_most'])} before correction" if known(row["p"]) else ""
-    return ""
+        return row.get("p_adjusted")
+    return None
 
 
 def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
@@ -157,7 +184,7 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     words = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
     ahead = unseen["pearson"] > metric["pearson"]
     first, second = (unseen, metric) if ahead else (metric, unseen)
-    apart = first["cluster"] != second["cluster"]
+    apart = _told_apart(run, first, second)
     verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
     than = "than" if apart else "from"
     tested = _tested(run, first, second)
@@ -174,9 +201,9 @@ def best_generators(run: BoardRun) -> str:
     for who, ranked in by.items():
         if len(ranked) == 1:
             continue
-        top = [row for row in ranked if known(row["cluster"]) and row["cluster"] == ranked[0]["cluster"]] or ranked[:1]
-        share = f" (with {len(top) - 1} more in its cluster)" if len(top) > 1 else ""
-        winners.append(f"{within(who)} {within(ranked[0]['generator'])}{share}")
+        last = ranked[0].get("rank_high")
+        alike = f" ({count(last - 1)} more not shown to be worse)" if known(last) and last > 1 else ""
+        winners.append(f"{within(who)} {within(ranked[0]['generator'])}{alike}")
     return f"By {'; by '.join(winners)}." if winners else ""
 
 
@@ -198,7 +225,7 @@ def _overrated(run: BoardRun) -> str:
 def _limits(run: BoardRun) -> str:
     sentences = [
         "That a rater high on this board is high on other texts, languages or criteria; that people are right, only "
-        "that a rater goes with them; that raters within a cluster are equal.",
+        "that a rater goes with them; that raters whose ranks overlap are equal.",
     ]
     rows = run.rows("raters", criterion=run.main, language=run.language)
     least = float(rows["coverage"].min())
@@ -237,9 +264,12 @@ def definitions(run: BoardRun) -> dict[str, str]:
         "resamples of whole sources; of more than 2,048, random blocks are drawn. rho, tau and one of the people: "
         "Fisher's transformation of the coefficient, with its infinitesimal jackknife variance. SPA and pairwise "
         "accuracy: Wilson's at the number of pairs that such a variance is worth, with the threshold of ties as it is.",
-        "Clusters": f"Paired permutation tests of every two raters (or generators), at least {count(permutations)} "
-        "permutations (a random subgroup of all, which makes the test exact), corrected by Holm. Whoever is "
-        "significantly worse than the first of a cluster begins the next. Alike is not equal.",
+        "Ranks": "A two-sided paired test of every two raters (or generators) on the sources they share: "
+        f"{count(permutations)} permutations or more in which the two exchange their scores on whole sources, and "
+        "Student's t where fewer than 10 of them reach the difference; never below 2 to the power of 1 less the "
+        "sources. Corrected by Holm over all pairs. A rater's ranks go from 1 plus those shown to be better to the "
+        "last less those shown to be worse; pairs without a test count as not different. With 95% all of these hold at "
+        "once. Alike is not equal.",
         "Ensemble": f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among those that "
         f"scored at least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a "
         "model that was fitted without it.",
@@ -319,4 +349,5 @@ def _rank(row: dict[str, Any], ranked: int) -> str:
     if not known(row["pearson"]):
         return str(row["undefined"])
     r = f"r {estimate(row, 'pearson')}"
-    return f"{r} with people, rank {count(row['rank'])} of {ranked} raters, cluster {count(row['cluster'])}"
+    left_open = ranks(row["rank_low"], row["rank_high"])
+    return f"{r} with people, rank {count(row['rank'])} ({left_open}) of {ranked} raters"

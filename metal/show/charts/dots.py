@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Self
 
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
+from metal.data.text import UNDEFINED, figure, interval, known, name, p_value, plural, ranks, signed, within
 from metal.runs.columns import Row
 from metal.runs.run import RankingRun
 from metal.show import svg
@@ -27,20 +27,20 @@ Looks = Mapping[str, tuple[int, str]]  # series and words for each entry of the 
 
 @dataclass(frozen=True)
 class Dot:
-    """A figure. look: its entry of the legend; group: rows of one group are put on one band."""
+    """A figure. look: its entry of the legend; ranks: those that are not ruled out, in words."""
 
     label: str
     value: float | None
     low: float | None = None
     high: float | None = None
     look: str = ""
-    group: int | None = None
+    ranks: str = ""
 
     @classmethod
     def of(cls, row: Row, figure: str, label: str, look: str) -> Self:
-        """The figure of a row with its interval, and the cluster of the row, where it has one."""
-        cluster = int(row["cluster"]) if known(row.get("cluster")) else None
-        return cls(label, row[figure], row[f"{figure}_low"], row[f"{figure}_high"], look, cluster)
+        """The figure of a row with its interval, and the ranks of the row, where it has them."""
+        open_ranks = ranks(row["rank_low"], row["rank_high"]) if "rank_low" in row else ""
+        return cls(label, row[figure], row[f"{figure}_low"], row[f"{figure}_high"], look, open_ranks)
 
     @property
     def figures(self) -> Figures:
@@ -72,7 +72,7 @@ def dots_chart(
     the chart's title if empty.
 
     finding: as of a chart. heads: columns that name a row. source: the run's table that the rows come from. looks,
-    form, drawn (mark, sides, group): of `interval_dots`.
+    form, drawn (mark, sides, beside): of `interval_dots`.
     """
     more = between or {}
     numbers: Rows = []
@@ -95,7 +95,7 @@ def generator_dots(
     form: Callable[[Any], str],
     most: int = MOST_DOTS,
 ) -> Chart:
-    """The scores that people give on the main criterion, from rows of ranked generators, clusters on bands; people's
+    """The scores that people give on the main criterion, from rows of ranked generators with their ranks; people's
     writing apart from machines' where it occurs. score: what is drawn, in words; most: of how many.
     """
     rows = [Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine") for row in ranked]
@@ -111,12 +111,12 @@ def generator_dots(
         GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")},
         label="generator",
         value=value,
-        between={"cluster": lambda row: count(row.group)},
+        between={"ranks": lambda row: row.ranks},
         source=source,
         finding=f"{within(best.label)} is first with {form(best.value)}." if others else "",
         form=form,
         most=most,
-        group="cluster",
+        beside="ranks",
     )
 
 
@@ -127,12 +127,12 @@ def interval_dots(
     mark: tuple[float, str] | None = None,
     sides: tuple[str, str] | None = None,
     form: Callable[[Any], str] = figure,
-    group: str = "",
+    beside: str = "",
 ) -> str:
     """The drawing, with the entries of the legend that occur.
 
-    mark: a line through all rows, with its words. sides: what lies left and right of 0, where 0 divides. group: what
-    the bands are, written above their numbers. Rows without a figure have a dash. Nothing is drawn ("") where no row
+    mark: a line through all rows, with its words. sides: what lies left and right of 0, where 0 divides. beside:
+    what is written above the ranks. Rows without a figure have a dash. Nothing is drawn ("") where no row
     has a figure.
     """
     rows = rows[:MOST_DOTS]
@@ -145,12 +145,14 @@ def interval_dots(
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
     left = svg.beside(name(row.label) for row in rows)
-    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if group else 22.0), form=form)
+    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if beside else 22.0), form=form)
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     heights = (STEP + svg.LINE * (len(svg.folded(name(row.label))) - 1) for row in rows)
     *edges, bottom = accumulate(heights, initial=top)
-    parts = [head, *_bands(rows, [*edges, bottom], group)]
+    parts = [head]
+    if beside:
+        parts.append(svg.text(svg.WIDTH, edges[0] - 4, beside, class_="soft", anchor="end"))
     if sides:
         parts.append(arrows(*sides, left, svg.WIDTH, top - 17))
     parts += [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
@@ -161,26 +163,14 @@ def interval_dots(
     for row, (upper, lower) in zip(rows, pairwise([*edges, bottom]), strict=True):
         y = (upper + lower) / 2
         parts.append(svg.lines(2, y + 4, name(row.label)))
+        if beside:
+            parts.append(svg.text(svg.WIDTH, y + 4, row.ranks, class_="soft", anchor="end"))
         if known(row.value):
             series = looks.get(row.look, (0, ""))[0]
             parts.append(axis.estimate(y, within(row.label), row.figures, series))
         else:
             parts.append(svg.text(left + 4, y + 4, UNDEFINED, class_="soft"))
     return svg.drawing(bottom + 18, *parts)
-
-
-def _bands(rows: Sequence[Dot], edges: Sequence[float], words: str) -> list[str]:
-    """Every second group on a band, with its number where it begins. edges: between the rows."""
-    parts = [svg.text(svg.WIDTH, edges[0] - 4, words, class_="soft", anchor="end")] if words else []
-    before: int | None = None
-    for row, (y, lower) in zip(rows, pairwise(edges), strict=True):
-        if row.group is not None and row.group % 2 == 0:
-            parts.append(svg.band(y, lower - y))
-        if words and (row.group is None or row.group != before):
-            number = UNDEFINED if row.group is None else str(row.group)
-            parts.append(svg.text(svg.WIDTH, y + 12, number, class_="soft", anchor="end"))
-        before = row.group
-    return parts
 
 
 def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, ahead: str) -> Chart:

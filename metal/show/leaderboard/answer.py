@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metal.boards.cells import ALL_LANGUAGES
-from metal.data.text import known, plural, share, within
+from metal.data.text import plural, share, within
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.board.words import people_in_words
 from metal.show.leaderboard.page import commands
-from metal.show.leaderboard.words import differing_texts, first_by_language, score_of, why_alone
+from metal.show.leaderboard.words import differing_texts, first_by_language, not_shown_worse, score_of, why_alone
 from metal.show.parts import go_on, main_place
 from metal.show.view import Remark
 
@@ -22,12 +22,12 @@ def headline(run: LeaderboardRun) -> str:
     if len(rows) == 1:
         return f"{who} is the only generator that people rated {where} {points}."
     first = f"People put {who} first {where} {points}"
-    rivals = [row for row in rows[1:] if known(row["cluster"])]
-    if not known(best["cluster"]) or not rivals:
-        return f"{first}, but it cannot be compared with the others: {why_alone(best)}."
-    alike = [within(row["generator"]) for row in rivals if row["cluster"] == best["cluster"]]
+    rivals = [row for row in rows[1:] if not why_alone(row)]
+    if why_alone(best) or not rivals:
+        return f"{first}, but it cannot be compared with the others: {why_alone(best) or 'no test'}."
+    alike = not_shown_worse(run, best)
     if len(alike) == 1:
-        return f"{first}; {alike[0]} is not shown to be worse."
+        return f"{first}; {within(alike[0])} is not shown to be worse."
     if alike:
         return f"{first}; {len(alike)} others are not shown to be worse."
     compared = (
@@ -43,7 +43,7 @@ def lead(run: LeaderboardRun) -> str:
     rows = run.ranking(run.main, run.language)
     if len(rows) == 1:
         return ""
-    alone = sum(not known(row["cluster"]) for row in rows)
+    alone = sum(bool(why_alone(row)) for row in rows)
     apart = f" {alone} of {len(rows)} cannot be compared with most others." if alone else ""
     second = f"{within(rows[1]['generator'])}, {score_of(rows[1])}"
     return f"Its score is {score_of(rows[0])}, that of the next, {second}.{apart}"

@@ -7,7 +7,6 @@ from typing import Any
 
 from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
 from metal.genie.leaderboard.beside import rating_command
-from metal.genie.leaderboard.cautions import told_apart
 from metal.runs.columns import Row
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.board.words import people_counted
@@ -25,7 +24,8 @@ MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
 MOST_ON_SCREEN = 3  # commands
 EXPLAINED = (
     "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard error stands what it "
-    "is at most for this score and number of outputs."
+    "is at most for this score and number of outputs. Ranks: those that these ratings leave open at 95%, for all "
+    "generators at once."
 )
 
 OF_CORRECTED = (
@@ -35,7 +35,7 @@ OF_CORRECTED = (
 
 
 def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str = "ranking") -> TableView:
-    """Every generator of a criterion in a language, best first, clusters on bands."""
+    """Every generator of a criterion in a language, best first."""
     rows = run.ranking(criterion, language)
     missing = any(row["unanswered"] for row in rows)
     return TableView.of_figures(
@@ -44,28 +44,13 @@ def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str =
         f"Generators by people: {run.where(criterion, language)}",
         rows,
         without=(*(() if missing else ("unanswered",)), *(() if run.corrected_by else ("corrected",))),
-        band="cluster",
         name=key,
         heads=2,
         notes=(
             EXPLAINED,
             *([f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}"] if run.corrected_by else []),
-            *_inside_clusters(run, rows, criterion, language),
             *reasons(run, "leaderboard", rows, "generator"),
         ),
-    )
-
-
-def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, language: str) -> tuple[str, ...]:
-    """How many pairs within clusters differ by their own test, where there are any."""
-    apart = told_apart(rows, run.records("comparisons", criterion=criterion, language=language))
-    if not apart:
-        return ()
-    first = apart[0]
-    return (
-        f"A cluster holds whoever is not shown to be worse than its first, so that others in it can differ: "
-        f"{plural(len(apart), 'pair')} {'does' if len(apart) == 1 else 'do'} by their own test, most clearly "
-        f"{within(first['first'])} and {within(first['second'])} (corrected p in tables/comparisons.csv).",
     )
 
 

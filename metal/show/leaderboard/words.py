@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import capital, count, estimate, known, listed, plural, share, within
+from metal.data.text import capital, count, estimate, known, listed, plural, ranks, share, within
 from metal.genie.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.words import languages_in_words, people_in_words
 from metal.show.leaderboard.page import coverage_rows, unrated
 from metal.show.parts import NAMED, parts, places
+from metal.stats.ranks import LEVEL
 
 SOURCES = {
     "Score": "GENIE 4 and footnote 6",
     "Standard error": "GENIE, Appendix C",
     "At most": "GENIE, Appendix C; Bhatia and Davis 2000",
-    "Clusters": "Freitag et al. 2023; Holm 1979",
+    "Ranks": "Mogstad et al. 2024; Holm 1979",
     "Sample": "GENIE 6",
 }
 
@@ -26,8 +27,8 @@ def facts(run: LeaderboardRun) -> dict[str, str]:
     rows = run.ranking(run.main, run.language)
     lines = {
         "Ranked": _ranked(run, rows),
-        "Best": _best(rows),
-        "How sure": _sure(rows),
+        "Best": _best(run, rows),
+        "How sure": _sure(run, rows),
         "By language": first_by_language(run),
         "Still to be rated": _unrated(run),
         "Not to be concluded": _limits(rows),
@@ -46,26 +47,38 @@ def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _best(rows: list[dict[str, Any]]) -> str:
+def _best(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     best = rows[0]
     words = f"{within(best['generator'])}: {score_of(best)}"
     if len(rows) == 1:
         return f"{words}. There is no other generator to compare it with."
-    if not known(best["cluster"]):
-        words = f"{words}; it cannot be compared with the others: {why_alone(best)}"
-        rest = next((row for row in rows if known(row["cluster"])), None)
+    if why := why_alone(best):
+        rest = next((row for row in rows if not why_alone(row)), None)
         first = f" Of those that can, {within(rest['generator'])} is first: {score_of(rest)}." if rest else ""
-        return f"{words}.{first}"
-    alike = sum(row["cluster"] == best["cluster"] for row in rows)
-    if alike == 1:
+        return f"{words}; it cannot be compared with the others: {why}.{first}"
+    alike = len(not_shown_worse(run, best))
+    if not alike:
         return f"{words}, significantly better than the others it can be compared with."
-    others = "1 other is" if alike == 2 else f"{alike - 1} others are"
-    return f"{words}. {others} not shown to be worse: together they are the first cluster."
+    others = "1 other is" if alike == 1 else f"{alike} others are"
+    open_ranks = f": it may be anywhere from rank {ranks(1, best['rank_high'])}" if known(best.get("rank_high")) else ""
+    return f"{words}. {others} not shown to be worse{open_ranks}."
+
+
+def not_shown_worse(run: LeaderboardRun, best: dict[str, Any]) -> list[str]:
+    """The generators that were compared with the first of the main ranking, and that it is not shown to be above."""
+    pairs = run.records("comparisons", criterion=run.main, language=run.language, first=best["generator"])
+    alike = []
+    for pair in pairs:
+        shown = pair["difference"] is not None and pair["difference"] > 0 and pair["p_adjusted"] <= LEVEL
+        if known(pair["p_adjusted"]) and not shown:
+            alike.append(str(pair["second"]))
+    return alike
 
 
 def why_alone(row: dict[str, Any]) -> str:
-    """Why a generator is in no cluster."""
-    return next((within(reason) for figure, reason in parts(row["undefined"]) if figure == "cluster"), "no test")
+    """Why a generator cannot be compared with most others; empty where it can. Earlier versions wrote `cluster`."""
+    reasons = (within(reason) for figure, reason in parts(row["undefined"]) if figure in ("ranks", "cluster"))
+    return next(reasons, "")
 
 
 def score_of(row: dict[str, Any]) -> str:
@@ -73,10 +86,9 @@ def score_of(row: dict[str, Any]) -> str:
     return estimate(row, "score", share)
 
 
-def _sure(rows: list[dict[str, Any]]) -> str:
+def _sure(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     errors = [row["standard_error"] for row in rows if known(row["standard_error"])]
-    clusters = len({int(row["cluster"]) for row in rows if known(row["cluster"])})
-    alone = sum(not known(row["cluster"]) for row in rows)
+    alone = sum(bool(why_alone(row)) for row in rows)
     most = max(row["worst_error"] for row in rows)
     words = "No generator has two sources, so there is no standard error"
     if errors:
@@ -84,10 +96,14 @@ def _sure(rows: list[dict[str, Any]]) -> str:
             f"Standard errors {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, by what such "
             f"scores allow at most {share(most)}"
         )
-    if clusters and len(rows) > 1:
-        alike = "one cluster, in which nobody is shown to be worse than its first"
-        words += f"; {clusters} clusters that tests tell apart" if clusters > 1 else f"; {alike}"
-    return words + (f"; {alone} in none, for reasons that stand under the ranking." if alone else ".")
+    if len(rows) > 1:
+        tested = run.records("comparisons", criterion=run.main, language=run.language)
+        shown = sum(known(pair["p_adjusted"]) and pair["p_adjusted"] <= LEVEL for pair in tested)
+        verb = "is" if shown == 1 else "are"
+        words += f"; {shown or 'none'} of {plural(len(tested), 'pair')} of generators {verb} shown to differ"
+    if alone:
+        words += f"; {alone} cannot be compared with most others, for reasons that stand under the ranking"
+    return f"{words}."
 
 
 def first_by_language(run: LeaderboardRun) -> str:
@@ -97,7 +113,7 @@ def first_by_language(run: LeaderboardRun) -> str:
         return ""
     first: dict[str, list[str]] = {}
     for code in each:
-        rows = [row for row in run.ranking(run.main, code) if known(row["cluster"])]  # that can be compared
+        rows = [row for row in run.ranking(run.main, code) if not why_alone(row)]
         if rows:
             first.setdefault(rows[0]["generator"], []).append(spoken(code))
     if len(first) == 1:
@@ -123,7 +139,7 @@ def _unrated(run: LeaderboardRun) -> str:
 def _limits(rows: list[dict[str, Any]]) -> str:
     always = (
         "That a generator high on this board is high on other texts, languages or criteria, or by other people; that "
-        "generators within a cluster are equal."
+        "generators whose ranks overlap are equal."
     )
     return f"{always} {differing_texts(rows)}".strip()
 
@@ -166,17 +182,18 @@ def definitions(run: LeaderboardRun) -> dict[str, str]:
         "At most": "What a standard error can be for a score m between 0 and 1 and n sources: the root of m(1 − m)/n, "
         "by the Bhatia-Davis inequality; where sources have several outputs, n is what these are worth if the outputs "
         "of a source are all alike.",
-        "Clusters": f"Paired permutation tests of every two generators on the sources they share ({LEAST_SHARED} at "
-        f"least), {count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the "
-        "first of a cluster begins the next. Alike is not equal: two in a cluster can differ by their own test, above "
-        "all where its first has few sources. For that the corrected p in tables/comparisons.csv tests each generator "
-        "against all below it in clusters, as if it were the first of one.",
+        "Ranks": "A two-sided paired test of every two generators on the sources they share "
+        f"({LEAST_SHARED} at least): {count(permutations)} permutations or more in which the two exchange their "
+        "scores, and Student's t where fewer than 10 of them reach the difference; never below 2 to the power of 1 "
+        "less the sources. Corrected by Holm over all pairs. A generator's ranks go from 1 plus those shown to be "
+        "better to the last less those shown to be worse; pairs without a test count as not different. With 95% all "
+        "of these hold at once. Alike is not equal.",
         "Groups of people": "What a group weighs in a generator's score is the mean over outputs of its share of the "
         f"ratings of an output. Two generators are not compared where more than {MOST_MOVED:.0%} of the weight is "
         f"with other groups, or where a group with {LEAST_MISSED:.0%} or more in one rated nothing of the other; on "
         f"the sources they share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from the "
-        "most others is in no cluster (of several alike, the one with the fewest ratings), until none differ. Ranks "
-        "are by score all the same.",
+        "most others is named (of several alike, the one with the fewest ratings), until none differ. The order is by "
+        "score all the same.",
         "Sample": "So many sources per language, chosen by a hash of seed, language and source: the same for every "
         "generator, whatever joins later; a larger sample keeps the smaller one.",
         "Beside": "Means of metrics and judges over the outputs that people rated.",

@@ -1,55 +1,60 @@
-"""What is told before a ranking is read: other people, other texts, and clusters that hold different generators."""
+"""What is told before a ranking is read: other people, other texts, and what no test compared."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.genie.leaderboard.cautions import told_apart
 from tests.genie.leaderboard.boards import Row, dataset, ranked
 from tests.genie.leaderboard.test_leaderboard import board, row, rows
 
 GOOD, BAD = [5.0, 4.0] * 6, [3.0, 1.0] * 6
 
 
-def test_the_first_of_a_cluster_has_few_sources_and_the_others_differ() -> None:
-    # "few" has 5 sources, so that no lead of it can be significant after Holm: all three are in its cluster.
-    # "good" is above "bad" by 2.5 levels on all 12 sources: p = 1 / 201 or a little more, alone in its family.
-    found = board(dataset(ranked({"few": [5.0] * 5, "good": GOOD, "bad": BAD})))
-    assert [(one["generator"], one["cluster"]) for one in rows(found)] == [("few", 1), ("good", 1), ("bad", 1)]
-    pair = row(found, "comparisons", first="good", second="bad")
-    assert pair["p_adjusted"] == pair["p"] < 0.05
-    few = [row(found, "comparisons", first="few", second=name) for name in ("good", "bad")]
+def open_ranks(one: Mapping[str, Any]) -> tuple[int, int]:
+    """The ranks that are not ruled out."""
+    return one["rank_low"], one["rank_high"]
+
+
+def test_one_with_few_sources_does_not_hide_that_the_others_differ() -> None:
+    # "few" has 5 sources: p is at least 2^(1 - 5), so that no lead of it is significant.
+    # "good" is above "bad" by 2.5 levels on all 12 sources: p = 2 / 4096, times 3 pairs.
+    board_of_three = board(dataset(ranked({"few": [5.0] * 5, "good": GOOD, "bad": BAD})))
+    spans = {one["generator"]: open_ranks(one) for one in rows(board_of_three)}
+    assert spans == {"few": (1, 3), "good": (1, 2), "bad": (2, 3)}
+    pair = row(board_of_three, "comparisons", first="good", second="bad")
+    assert pair["p_adjusted"] == pytest.approx(3 * pair["p"])
+    assert pair["p_adjusted"] < 0.05
+    few = [row(board_of_three, "comparisons", first="few", second=name) for name in ("good", "bad")]
+    assert few[1]["p"] == 2.0**-4
     assert few[1]["p_adjusted"] == pytest.approx(2 * few[1]["p"])
-    assert few[1]["p_adjusted"] > 0.05
-    assert [one["second"] for one in told_apart(rows(found), rows(found, "comparisons"))] == ["bad"]
-    (told,) = [text for text in found.warnings if "in one cluster" in text]
-    assert told.startswith("English, quality: 1 pair of generators in one cluster differs by a test of their own")
-    assert f"'good' above 'bad' by 0.625 (p = {pair['p_adjusted']:.3f} on 12 sources)" in told
-    assert told.endswith("the corrected p of each pair is in tables/comparisons.csv")
 
 
-def test_clusters_whose_members_do_not_differ_are_not_told() -> None:
-    found = board(dataset(ranked({"good": GOOD, "alike": GOOD, "bad": BAD})))
-    assert [one["cluster"] for one in rows(found)] == [1, 1, 2]
-    assert row(found, "comparisons", first="alike", second="good")["p_adjusted"] == 1
-    assert row(found, "comparisons", first="good", second="bad")["p_adjusted"] < 0.05  # of two clusters
-    assert told_apart(rows(found), rows(found, "comparisons")) == []
-    assert found.warnings == ()
+def test_alike_share_their_ranks() -> None:
+    alike = board(dataset(ranked({"good": GOOD, "alike": GOOD, "bad": BAD})))
+    assert [open_ranks(one) for one in rows(alike)] == [(1, 2), (1, 2), (3, 3)]
+    assert row(alike, "comparisons", first="alike", second="good")["p_adjusted"] == 1
+    assert row(alike, "comparisons", first="good", second="bad")["p_adjusted"] < 0.05
+    assert alike.warnings == ()
 
 
-def test_who_is_in_no_cluster_has_no_corrected_p() -> None:
-    # c shares 6 sources with a, none with b and d, which share all with a: c is in no cluster.
+def test_who_shares_sources_with_some_is_tested_against_these() -> None:
+    # c shares 6 sources with a, none with b and d, which share all with a.
     lines = ranked({"a": [*GOOD, *GOOD[:6]], "b": BAD, "d": BAD})
-    found = board(dataset([*lines, *((f"en-{n}/c", "quality", "A1", 5.0) for n in range(12, 18))]))
-    pair = row(found, "comparisons", first="c", second="a")
-    assert (pair["sources"], pair["undefined"]) == (6, "p_adjusted: one of them is in no cluster")
-    assert pair["p"] < 0.5
-    assert math.isnan(pair["p_adjusted"])
-    assert row(found, "comparisons", first="a", second="b")["undefined"] == ""
+    four = board(dataset([*lines, *((f"en-{n}/c", "quality", "A1", 5.0) for n in range(12, 18))]))
+    pair = row(four, "comparisons", first="c", second="a")
+    assert (pair["sources"], pair["undefined"]) == (6, "")
+    assert pair["p"] < pair["p_adjusted"]
+    untested = row(four, "comparisons", first="c", second="b")
+    assert untested["undefined"] == "p: fewer than 5 shared sources"
+    assert math.isnan(untested["p_adjusted"])
+    assert open_ranks(row(four, generator="c")) == (1, 4)  # not told apart from those it was not tested against
+    assert open_ranks(row(four, generator="a")) == (1, 2)
+    assert row(four, generator="c")["undefined"] == "ranks: fewer than 5 sources shared with b, d"
 
 
 def test_different_languages_are_told_with_both_ends() -> None:
@@ -90,13 +95,13 @@ def rated_by(panels: Mapping[str, Sequence[str]], groups: Mapping[str, str] = GR
 MIXED = {"a": ("A1", "W1", "W2"), "b": ("A1", "W1", "W2"), "c": ("A1", "W1", "W2"), "odd": ("A1",)}
 
 
-def test_a_generator_of_other_people_is_in_no_cluster_and_not_tested() -> None:
+def test_a_generator_of_other_people_is_not_tested() -> None:
     found = board(rated_by(MIXED))
     odd = row(found, generator="odd")
     assert odd["rank"] == 1
-    assert math.isnan(odd["cluster"])
-    assert odd["undefined"] == "cluster: rated by group expert only"
-    assert {row(found, generator=name)["cluster"] for name in "abc"} == {1}
+    assert open_ranks(odd) == (1, 4)
+    assert odd["undefined"] == "ranks: rated by group expert only"
+    assert {open_ranks(row(found, generator=name)) for name in "abc"} == {(1, 4)}
     pair = row(found, "comparisons", first="odd", second="a")
     assert math.isnan(pair["p"])
     assert math.isnan(pair["p_adjusted"])
@@ -104,14 +109,14 @@ def test_a_generator_of_other_people_is_in_no_cluster_and_not_tested() -> None:
     assert (pair["sources"], round(pair["difference"], 4)) == (12, 0.3333)  # 2/3 of the crowd's 2 levels below
     assert found.warnings[0] == (
         "English, quality: generators were rated by different groups of people, who can differ in how high they score: "
-        "'odd' by group expert only; the rest by groups crowd 67% and expert 33%. Their scores are not comparable, no "
-        "test compares them, and the former are in no cluster; `reference='group=expert'` ranks all by the same people"
+        "'odd' by group expert only; the rest by groups crowd 67% and expert 33%. Their scores are not comparable, and "
+        "no test compares the former with the rest; `reference='group=expert'` ranks all by the same people"
     )
 
 
 def test_by_the_group_that_rated_all_nobody_is_odd() -> None:
     found = board(rated_by(MIXED), reference="group=expert")
-    assert {one["cluster"] for one in rows(found)} == {1}
+    assert {one["undefined"] for one in rows(found)} == {""}
     assert {one["rank"] for one in rows(found)} == {1}
     assert found.warnings == ()
 
@@ -119,14 +124,14 @@ def test_by_the_group_that_rated_all_nobody_is_odd() -> None:
 @pytest.mark.parametrize("groups", [{}, dict.fromkeys(GROUPS, "native")])
 def test_people_of_one_group_or_none_change_nothing(groups: Mapping[str, str]) -> None:
     found = board(rated_by(MIXED, groups))
-    assert row(found, generator="odd")["cluster"] == 1
+    assert row(found, generator="odd")["undefined"] == ""
     assert found.warnings == ()
 
 
 def test_people_without_a_group_are_a_group_beside_others() -> None:
     groups = {name: group for name, group in GROUPS.items() if group == "expert"}
     found = board(rated_by({**MIXED, "odd": ("W1",)}, groups))
-    assert row(found, generator="odd")["undefined"] == "cluster: rated by people without a group only"
+    assert row(found, generator="odd")["undefined"] == "ranks: rated by people without a group only"
     assert 'no group rated every generator; `reference="group=NAME"`' in found.warnings[0]
 
 
@@ -142,7 +147,7 @@ def test_people_without_a_group_are_a_group_beside_others() -> None:
 )
 def test_shares_of_groups_have_to_differ_much(other: Sequence[str], *, differs: bool) -> None:
     found = board(rated_by({**MIXED, "odd": other}))
-    assert math.isnan(row(found, generator="odd")["cluster"]) is differs
+    assert row(found, generator="odd")["undefined"].startswith("ranks: rated by ") is differs
     assert bool(found.warnings) is differs
 
 
@@ -151,7 +156,7 @@ def test_a_group_that_is_missing_counts_from_a_tenth_on() -> None:
         # a, b, c: by the crowd, and on so many of 20 sources half by an expert; d: by the crowd only.
         lines = ranked({name: [3.0] * 20 for name in "abcd"}, rater="W1")
         lines += ranked({name: [4.0] * sources for name in "abc"}, rater="A1")
-        return math.isnan(row(board(dataset(lines, groups=GROUPS)), generator="d")["cluster"])
+        return "ranks: " in row(board(dataset(lines, groups=GROUPS)), generator="d")["undefined"]
 
     assert [odd(sources) for sources in (3, 4)] == [False, True]
 
@@ -164,7 +169,7 @@ def test_groups_are_held_against_each_other_on_shared_sources() -> None:
     pair = row(found, "comparisons", language="", first="other", second="hindi")
     assert pair["undefined"] == "p: fewer than 5 shared sources"
     assert "'other' by group expert only" in found.warnings[0]
-    assert row(found, language="", generator="hindi")["cluster"] == 2
+    assert open_ranks(row(found, language="", generator="hindi")) == (2, 3)
 
 
 def test_many_odd_ones_are_counted_and_a_group_is_quoted_for_the_shell() -> None:
@@ -185,4 +190,4 @@ def test_a_criterion_of_other_people_is_told_where_overall_is_not() -> None:
     found = board(dataset(lines, groups=GROUPS))
     assert found.warnings[0].startswith("English, errors: generators were rated by different groups of people")
     assert "'d' by groups expert 67% and crowd 33%" in found.warnings[0]
-    assert {one["cluster"] for one in rows(found, criterion="overall")} == {1}
+    assert {one["undefined"] for one in rows(found, criterion="overall")} == {""}

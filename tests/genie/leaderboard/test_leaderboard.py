@@ -52,7 +52,7 @@ def test_score_standard_error_and_bound_by_hand() -> None:
     assert one["standard_error"] == pytest.approx(math.sqrt(0.125) / 3)
     assert one["worst_error"] == pytest.approx(0.25)
     assert one["score_low"] <= 0.75 <= one["score_high"]
-    assert (one["rank"], one["cluster"], one["undefined"]) == (1, 1, "")
+    assert (one["rank"], one["rank_low"], one["rank_high"], one["undefined"]) == (1, 1, 1, "")
 
 
 def test_several_outputs_of_a_source_stand_together() -> None:
@@ -220,19 +220,20 @@ def test_the_order_of_lines_does_not_matter(random: Random) -> None:
 # ---------------------------------------------------------------- ranks
 
 
-def test_equal_scores_share_a_rank_and_clusters_follow_tests() -> None:
+def test_equal_scores_share_a_rank_and_open_ranks_follow_tests() -> None:
     scores = {"good": [5.0] * 12, "alike": [5.0] * 11 + [4.0], "bad": [2.0] * 12, "worse": [2.0] * 12}
     found = board(dataset(ranked(scores)))
-    assert [(one["generator"], one["rank"], one["cluster"]) for one in rows(found)] == [
-        ("good", 1, 1),
-        ("alike", 2, 1),
-        ("bad", 3, 2),
-        ("worse", 3, 2),
+    assert [(one["generator"], one["rank"], one["rank_low"], one["rank_high"]) for one in rows(found)] == [
+        ("good", 1, 1, 2),
+        ("alike", 2, 1, 2),
+        ("bad", 3, 3, 4),
+        ("worse", 3, 3, 4),
     ]
     pair = row(found, "comparisons", first="good", second="bad")
-    # 3 levels apart on all 12 sources: the lead is as large only when nothing is exchanged, 1 in 4,096.
+    # 3 levels apart on all 12 sources: the lead is as large, either way, only when nothing or all is exchanged.
     assert (pair["sources"], pair["difference"]) == (12, 0.75)
-    assert pair["p"] < 0.02
+    assert pair["p"] == 2.0**-11
+    assert pair["p_adjusted"] == pytest.approx(6 * 2.0**-11)  # of 6 pairs four are like this
     assert row(found, "comparisons", first="bad", second="worse")["p"] == 1
 
 
@@ -240,10 +241,9 @@ def test_too_few_shared_sources_are_no_comparison() -> None:
     scores = likert("ab", 5)
     found = board(dataset([*ranked(scores), *((f"en-9{n}/c", "quality", "A1", 5.0) for n in range(6))]))
     one = row(found, generator="c")
-    assert math.isnan(one["cluster"])
-    assert one["undefined"] == "cluster: fewer than 5 sources shared with a, b"
+    assert (one["rank_low"], one["rank_high"]) == (1, 3)
+    assert one["undefined"] == "ranks: fewer than 5 sources shared with a, b"
     assert (one["rank"], one["score"]) == (1, 1)
-    assert {row(found, generator=name)["cluster"] for name in "ab"} <= {1.0, 2.0}
     assert math.isnan(row(found, "comparisons", first="c", second="a")["p"])
     assert found.warnings == (
         "English, quality: fewer than 5 sources are shared with some other generators, so no test says whether these "
@@ -253,19 +253,18 @@ def test_too_few_shared_sources_are_no_comparison() -> None:
     )
 
 
-def test_two_that_share_nothing_have_no_clusters() -> None:
+def test_two_that_share_nothing_are_not_told_apart() -> None:
     found = board(dataset([("en-00/a", "quality", "A1", 5), ("en-01/b", "quality", "A1", 1)]))
-    assert all(math.isnan(one["cluster"]) for one in rows(found))
-    assert all("cluster: fewer than 5 sources shared with" in one["undefined"] for one in rows(found))
+    assert all((one["rank_low"], one["rank_high"]) == (1, 2) for one in rows(found))
+    assert all("ranks: fewer than 5 sources shared with" in one["undefined"] for one in rows(found))
     assert math.isnan(row(found, "comparisons")["difference"])
 
 
-def test_a_test_that_cannot_find_anything_is_told() -> None:
-    names = "abcdefghijkl"
-    found = leaderboard(dataset(ranked(likert(names, 0, 6))), LeaderboardSettings(permutations=100))
-    assert found.warnings == (
-        "English, quality: too few permutations for 12 generators; use `permutations=240` or more",
-    )
+def test_few_permutations_do_not_hide_a_difference() -> None:
+    scores = {name: [5.0, 4.0] * 15 for name in "abcdefghijk"} | {"worse": [1.0, 2.0] * 15}
+    made = leaderboard(dataset(ranked(scores)), LeaderboardSettings(permutations=100))
+    assert made.warnings == ()
+    assert row(made, generator="worse")["rank_low"] == 12
 
 
 # ---------------------------------------------------------------- who, where, which

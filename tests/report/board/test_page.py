@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -77,7 +78,7 @@ def large(run: BoardRun) -> BoardRun:
     product("ensembles")
     product("ensemble_members", member=raters[:3])
     product("people")
-    tables["raters"] = tables["raters"].assign(rank=np.arange(len(tables["raters"])) % 30 + 1, cluster=1)
+    tables["raters"] = tables["raters"].assign(rank=np.arange(len(tables["raters"])) % 30 + 1, rank_low=1, rank_high=30)
     declared = {name: replace(run.criteria["fluency"], name=name) for name in criteria}
     return replace(run, tables=tables, criteria=declared)
 
@@ -200,17 +201,33 @@ def test_ties_are_differences_up_to_epsilon(rich: BoardRun) -> None:
     assert shown.rows[0][10].text == "1"
 
 
-def test_clusters_are_told_in_words(rich: BoardRun) -> None:
+def test_open_ranks_are_told_in_words(rich: BoardRun) -> None:
     records = rich.records("raters", criterion="overall", language="")
     first, second = (f"{row['rater']} ({figure(row['pearson'])})" for row in records[:2])
     first = records[0]["rater"]
-    apart = changed(rich, "raters", cluster=range(1, len(rich.tables["raters"]) + 1))
-    words = facts(apart)["Agrees best"]
+    words = facts(changed(rich, "raters", rank_high=1))["Agrees best"]
     assert words.startswith(f"{first} (LLM judge): r ")
     assert f"significantly better than the next, {second}, and all that follow." in words
-    words = facts(changed(rich, "raters", cluster=1))["Agrees best"]
-    assert f"It is not shown to be better than the next, {second}, p " in words
-    assert words.endswith(f"the first {len(records)} are one cluster.")
+    alike = changed(rich, "raters", rank_high=len(records))
+    words = facts(changed(alike, "comparisons", p_adjusted=0.4))["Agrees best"]
+    assert f"It is not shown to be better than the next, {second}, p 0.400 after correction: " in words
+    assert words.endswith(f"it may be anywhere from rank 1 to {len(records)}.")
+    words = facts(changed(alike, "comparisons", p_adjusted=0.01))["Agrees best"]
+    assert f"significantly better than the next, {second}, but it may be anywhere from rank 1 to " in words
+
+
+def test_a_board_with_clusters_of_an_earlier_version_opens(rich_board: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(rich_board, old)
+    for table in ("raters", "generators", "comparisons"):
+        path = old / "tables" / f"{table}.parquet"
+        rows = pd.read_parquet(path)
+        rows = rows.drop(columns=[name for name in ("rank_low", "rank_high", "p_adjusted") if name in rows])
+        rows.assign(cluster=1, at_most=False).to_parquet(path, index=False)
+    run = BoardRun.read(old)
+    second = run.records("raters", criterion="overall", language="")[1]
+    assert f"The next is {second['rater']} ({figure(second['pearson'])})." in facts(run)["Agrees best"]
+    assert page(run).count("<h2") > 3
 
 
 def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
@@ -223,9 +240,8 @@ def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
     )
     above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))["Against a person"]
     assert "judge goes 0.10 beyond" in above
-    assert (
-        "not shown to differ from the best single metric, m0" in facts(changed(rich, "raters", cluster=1))["Ensemble"]
-    )
+    words = facts(changed(rich, "comparisons", p_adjusted=0.4))["Ensemble"]
+    assert "not shown to differ from the best single metric, m0" in words
     unseen = next(row for row in rich.records("raters", criterion="overall", language="") if row["rater"] == NAME)
     assert f"r {figure(unseen['pearson'])} " in facts(rich)["Ensemble"]
 
@@ -268,7 +284,7 @@ def test_shades_follow_r_and_a_dash_has_its_reason(rich: BoardRun) -> None:
 
 def test_generators_are_ranked_side_by_side(rich: BoardRun) -> None:
     table = generators.generator_table(rich, "overall", "")
-    assert table.columns[:3] == ("generator", "by people", "cluster")
+    assert table.columns[:3] == ("generator", "by people", "ranks")
     assert [row[1].text for row in table.rows] == ["1", "2", "3", "4"]
     assert {row[0].text for row in table.rows if row[0].below == "human writing"} == {"g3"}
     lines, dots = generators.generator_charts(rich)
@@ -382,10 +398,10 @@ def test_nothing_is_drawn_of_nothing() -> None:
 
 def test_names_are_on_lines_of_their_own_and_not_cut() -> None:
     change, judge = "outputs in a wrong language or script", "constructed:lenient-middling/with-references"
-    dots = interval_dots([Dot(change, 0.5, group=1), Dot(judge, 0.25, group=2), Dot("b", 1.0, group=3)], {})
+    dots = interval_dots([Dot(change, 0.5), Dot(judge, 0.25), Dot("b", 1.0)], {})
     lines = ["outputs in a wrong", "language or script", "constructed:lenient-", "middling/with-references", "b"]
     assert re.findall("<tspan[^>]*>([^<]*)<", dots) == lines
-    assert re.findall('<rect[^>]*height="([0-9]+)"[^>]*class="band"', dots) == ["30"]  # 17, and 13 for the second line
+    assert re.findall('<path d="M[0-9.]+ ([0-9.]+)m', dots) == ["35", "65", "88.5"]  # 17, and 13 for a second line
     ranks = rank_lines(Ranks({judge: {change: 1, "b": 2}, "m": {change: 2, "b": 1}}))
     assert "…" not in ranks + dots
     assert re.findall("<tspan[^>]*>([^<]*)<", ranks) == [*lines[:2], "b"]
