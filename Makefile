@@ -98,6 +98,7 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.coverage --times 100
 	$(BIN)/python -m tests.bench.beyond_chance --times 300
 	$(BIN)/python -m tests.bench.drift
+	$(BIN)/python -m tests.bench.boards
 	$(BIN)/python -m tests.bench.corrected
 	$(BIN)/python -m tests.bench.selection
 	$(BIN)/python -m tests.bench.probes
