@@ -170,10 +170,11 @@ def leaderboard(
 
     Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5, .75, 1. Labels of
     an output are averaged, then outputs; overall is the mean of the criteria. Beside a score stand its 95% interval by
-    source, its standard error and what that is at most, and the ranks that the ratings leave open (`2 to 4`), by two-sided
-    paired tests on shared sources, corrected over all pairs: 95% sure for all generators at once. Generators that
-    different groups of people rated are not compared: `reference` takes one group. Automatic metrics stand beside, on the same outputs. With `corrected` so do
-    people's means as a judge on all sources and people on some give them; they rank nobody.
+    source, its standard error and what that is at most, and the ranks that the ratings leave open (`2 to 4`): by
+    two-sided paired tests on shared sources, corrected over all pairs, 95% sure for all generators at once. Generators
+    that different groups of people rated are not compared: `reference` takes one group. Automatic metrics stand beside,
+    on the same outputs. With `corrected` so do people's means as a judge on all sources and people on some give them;
+    they rank nobody.
 
     The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run folders (from
     `metal.judge` and `metal.score`) whose ratings are added.

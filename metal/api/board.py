@@ -81,8 +81,8 @@ def billboard(
     LLM judges, automatic metrics, and people outside the reference stand in one ranking: Pearson's r with the mean of
     the reference people over all outputs that both scored, with a 95% interval by source; beside it Spearman, Kendall,
     correlation between generators, soft pairwise accuracy, pairwise accuracy with ties, and the ranks that the data
-    leave open (`2 to 4`), 95% sure for all raters at once. A sparse ensemble of metrics is fitted and shown as it does on generators that
-    it has not seen. Where people are among the generators, the board says who overrates machines.
+    leave open (`2 to 4`), 95% sure for all raters at once. A sparse ensemble of metrics is fitted and shown as it does
+    on generators that it has not seen. Where people are among the generators, the board says who overrates machines.
 
     `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings are added. A judge of
     pairs (`metal.judge(pairs="all")`) stands as NAME-pairs beside itself: an output's score is the share of its
