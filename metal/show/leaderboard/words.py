@@ -69,8 +69,7 @@ def not_shown_worse(run: LeaderboardRun, best: dict[str, Any]) -> list[str]:
     pairs = run.records("comparisons", criterion=run.main, language=run.language, first=best["generator"])
     alike = []
     for pair in pairs:
-        shown = pair["difference"] is not None and pair["difference"] > 0 and pair["p_adjusted"] <= LEVEL
-        if known(pair["p_adjusted"]) and not shown:
+        if known(pair["p_adjusted"]) and not (pair["difference"] > 0 and pair["p_adjusted"] <= LEVEL):
             alike.append(str(pair["second"]))
     return alike
 
