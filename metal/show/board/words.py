@@ -201,7 +201,7 @@ def best_generators(run: BoardRun) -> str:
     for who, ranked in by.items():
         if len(ranked) == 1:
             continue
-        last = ranked[0].get("rank_high")
+        last: Any = ranked[0].get("rank_high")
         alike = f" ({count(last - 1)} more not shown to be worse)" if known(last) and last > 1 else ""
         winners.append(f"{within(who)} {within(ranked[0]['generator'])}{alike}")
     return f"By {'; by '.join(winners)}." if winners else ""
