@@ -88,8 +88,8 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
         "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else about.get("without"),
         "eps": "group" if settings.epsilon is None else f"{settings.epsilon:g}",
         "small": "wilcoxon" if settings.wilcoxon else "",
-        "bs": settings.resamples,
-        "seed": settings.seed,
+        "bs": "" if about.get("stat") == "verdicts" else settings.resamples,  # a verdict has no resamples
+        "seed": "" if about.get("stat") == "verdicts" else settings.seed,
         "compat": "paper" if settings.paper_compat else "",
         "margin": "" if settings.margin == AuditSettings.margin else settings.margin,
         "keep": "" if settings.keep == AuditSettings.keep else settings.keep,

@@ -65,6 +65,15 @@ def test_verdicts_in_a_world_of_known_judges(make_dataset: MakeDataset) -> None:
         assert verdicts.loc[(language, "constant"), "reason"] == "it gave one answer only"
 
 
+def test_no_seed_and_no_company_moves_a_verdict(make_dataset: MakeDataset) -> None:
+    hindi = world(200, seed=1)
+    both = audit(make_dataset({"hi": hindi, "sw": world(100, seed=2)}), QUICK).tables["verdicts"]
+    alone = {name: given for name, given in hindi.items() if name not in ("guess", "constant")}
+    other = audit(make_dataset({"hi": alone}), AuditSettings(resamples=300, seed=9)).tables["verdicts"]
+    first = both.query("language == 'hi' and judge == 'good'").drop(columns="signature").reset_index(drop=True)
+    pd.testing.assert_frame_equal(first, other.drop(columns="signature"), check_exact=True)
+
+
 def test_a_constant_judge_with_a_high_f1_is_exposed(make_dataset: MakeDataset) -> None:
     lopsided = world(200, skill=1.0, shares=(0.01, 0.03, 0.96))
     figures = row(audit(make_dataset({"hi": lopsided}), QUICK), "judges", judge="constant")
