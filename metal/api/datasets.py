@@ -228,17 +228,19 @@ def compare(
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
-    Only sources count for which every compared generator has an output that the rater scored: the means of
-    different sources must not be compared. Fewer `generators` usually share more sources. `ratings` are run
-    folders whose ratings are added. With `corrected` people need to have rated some of the sources only: the judge
-    that rated all stands in for them elsewhere, and is corrected by where they differ.
+    Only sources count for which every compared generator has an output that the rater scored: means of the same
+    sources differ by the generators alone. Fewer `generators` usually share more sources. Where no source is shared (of
+    two outputs each source kept one), each mean is over the generator's own sources, and that is said: a difference may
+    then come from the sources, too. `ratings` are run folders whose ratings are added. With `corrected` people need to
+    have rated some of the sources only: the judge that rated all stands in for them elsewhere, and is corrected by
+    where they differ.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the raters done and all of them.
 
-    Returns a table with language, criterion, rater, generator, sources (shared), sources_left_out, mean, mean_low,
-    mean_high, undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName
-    for a name that does not occur, UsageError with fewer than two generators.
+    Returns a table with language, criterion, rater, generator, paired (whether the sources are shared by all
+    generators), sources, sources_left_out, mean, mean_low, mean_high, undefined (why there is no mean) and signature.
+    Raises UnknownName for a name that does not occur, UsageError with fewer than two generators.
     """
     from metal.building.store import read_drawn
     from metal.correcting.compared import compare as compared

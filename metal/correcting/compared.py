@@ -46,7 +46,8 @@ def compare(
     judge by whose ratings people's means are corrected, in rows of their own (`corrected_rows`; drawn: as there).
 
     A source counts only if every compared generator has an output for it that this rater scored; `sources` is the
-    number of these sources. Where there is none, the mean is undefined, and `undefined` says why.
+    number of these sources, and `paired` is true. Where there is none, each mean is over the generator's own sources,
+    and `paired` is false: a difference may come from the sources as well as from the generators.
     Raises UnknownName for names that do not occur, UsageError with fewer than two generators.
     """
     generators = _chosen("generator", generators, sorted(dataset.ratings["generator"].unique()))
@@ -84,7 +85,7 @@ def compare(
                 "lang": row["language"],
                 "crit": row["criterion"],
                 "gen": row["generator"],
-                "shared-by": len(generators),
+                "shared-by": len(generators) if row["paired"] else "none",
                 "bs": resamples,
                 "seed": seed,
                 "n": row["sources"],
@@ -98,36 +99,37 @@ def _mean_rows(
 ) -> Iterator[dict[str, Any]]:
     for (language, criterion), cell in table.groupby(["language", "criterion"], observed=True, sort=True):
         means = cell.groupby(["source", "generator"], observed=True)["score"].mean().unstack("generator")
-        shared = means.reindex(columns=generators).dropna().sort_index()
-        scores = shared.to_numpy(dtype=np.float64)
-        for generator, estimate in zip(generators, _means(scores, ends[str(criterion)], bootstrap), strict=True):
+        means = means.reindex(columns=generators).sort_index()
+        shared = means.dropna()
+        for generator in generators:
+            own = shared[generator] if len(shared) else means[generator].dropna()
+            estimate = _mean_of_sources(own.to_numpy(dtype=np.float64), ends[str(criterion)], bootstrap)
             yield {
                 "language": language,
                 "criterion": criterion,
                 "rater": rater,
                 "generator": generator,
-                "sources": len(shared),
-                "sources_left_out": len(means) - len(shared),
+                "paired": len(shared) > 0,
+                "sources": len(own),
+                "sources_left_out": len(means) - len(shared) if len(shared) else 0,
                 **columns({"mean": estimate}),
                 "undefined": estimate.reason,
             }
 
 
-def _means(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Iterator[Estimate]:
-    """The mean of each column over sources (rows), by bootstrap where the scale has no ends."""
+def _mean_of_sources(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Estimate:
+    """The mean over sources, (sources,), with its interval: by bootstrap where the scale has no ends."""
+    if not len(scores):
+        return Estimate.undefined("no output was scored")
+    low = high = None
     ones = np.ones(len(scores))
-    for column in scores.T:
-        low = high = None
-        if not len(column):
-            yield Estimate.undefined("no source shared by all generators")
-            continue
-        if ends and len(column) > 1:
-            least, width = ends[0], ends[1] - ends[0]
-            low, high = (least + width * share for share in interval_of_mean((column - least) / width, ones))
-        elif len(column) > 1:
-            drawn = bootstrap.totals(np.column_stack([column, ones]))  # blocks differ in size
-            low, high = percentile_interval(drawn[:, 0] / drawn[:, 1]) or (None, None)
-        yield Estimate(float(column.mean()), low, high, n=len(column))
+    if ends and len(scores) > 1:
+        least, width = ends[0], ends[1] - ends[0]
+        low, high = (least + width * share for share in interval_of_mean((scores - least) / width, ones))
+    elif len(scores) > 1:
+        drawn = bootstrap.totals(np.column_stack([scores, ones]))  # blocks differ in size
+        low, high = percentile_interval(drawn[:, 0] / drawn[:, 1]) or (None, None)
+    return Estimate(float(scores.mean()), low, high, n=len(scores))
 
 
 def _chosen(kind: str, names: Sequence[str], among: list[str]) -> list[str]:
@@ -163,6 +165,7 @@ def corrected_rows(
                     "criterion": cell.criterion.name,
                     "rater": f"people by {judge}",
                     "generator": name,
+                    "paired": True,
                     "sources": len(shared),
                     "sources_left_out": len(every) - len(shared),
                     **dict.fromkeys(("mean", "mean_low", "mean_high"), math.nan),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.correcting.compared import _means, compare
+from metal.correcting.compared import _mean_of_sources, compare
 from metal.data.dataset import Dataset
 from metal.errors import MetalError
 from metal.stats.bootstrap import SourceBootstrap
@@ -34,12 +34,29 @@ def test_means_over_shared_sources_only(make_dataset: MakeDataset) -> None:
     assert (people["mean_high"] >= people["mean"]).all()
 
 
-def test_nothing_shared_is_undefined(make_dataset: MakeDataset) -> None:
-    scores: dict[str, list[int | None]] = {"A1": [1, None, None, 2], "judge": [1, 1, 1, 1]}
+def test_good_and_bad_outputs_of_different_sources_have_their_own_means(make_dataset: MakeDataset) -> None:
+    """METAL's Table 4: of a good and a bad output each source kept one."""
+    kept: list[int | None] = [2, None, None, 0, 2, None, None, 1, 1, None, None, 0]
+    table = compare(make_dataset({"ru": {"A1": kept, "judge": [1] * 12}}, outputs_per_source=2), resamples=200)
+    people = table[table["rater"] == "people"].set_index("generator")
+    assert not people["paired"].any()
+    assert people["sources"].tolist() == [3, 3]
+    assert people["mean"].tolist() == pytest.approx([5 / 3, 1 / 3])
+    assert (people["mean_low"] < people["mean"]).all()
+    assert (people["mean_high"] > people["mean"]).all()
+    assert set(people["undefined"]) == {""}
+    judge = table[table["rater"] == "judge"]
+    assert judge["paired"].all()
+    assert set(judge["sources"]) == {6}
+
+
+def test_a_generator_without_a_score_is_undefined(make_dataset: MakeDataset) -> None:
+    scores: dict[str, list[int | None]] = {"A1": [1, None, 1, None], "judge": [1, 1, 1, 1]}
     table = compare(make_dataset({"ru": scores}, outputs_per_source=2), resamples=200)
-    people = table[table["rater"] == "people"]
-    assert np.isnan(people["mean"]).all()
-    assert set(people["undefined"]) == {"no source shared by all generators"}
+    people = table[table["rater"] == "people"].set_index("generator")
+    assert people["mean"]["g0"] == 1
+    assert np.isnan(people["mean"]["g1"])
+    assert people["undefined"]["g1"] == "no output was scored"
 
 
 def test_refusals(make_dataset: MakeDataset) -> None:
@@ -54,11 +71,11 @@ def test_refusals(make_dataset: MakeDataset) -> None:
 
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:
     """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval without width."""
-    (mean,) = _means(np.full((20_401, 1), 50.0), None, SourceBootstrap(200, 0))  # blocks of 5, and one of 1
+    mean = _mean_of_sources(np.full(20_401, 50.0), None, SourceBootstrap(200, 0))  # blocks of 5, and one of 1
     assert (mean.low, mean.high) == pytest.approx((50.0, 50.0), rel=1e-12)
 
 
 def test_a_mean_on_a_scale_with_ends_has_an_interval_with_width() -> None:
     # Wilson's interval at 5 (1.96 / t)^2 = 2.49 items of 5 sources that all say 2 of 0..2: t = 2.776, 2 / (1 + t^2 / 5)
-    (mean,) = _means(np.full((5, 1), 2.0), (0.0, 2.0), SourceBootstrap(200, 0))
+    mean = _mean_of_sources(np.full(5, 2.0), (0.0, 2.0), SourceBootstrap(200, 0))
     assert (mean.low, mean.high) == pytest.approx((2 / (1 + 2.776445**2 / 5), 2), abs=1e-5)

@@ -83,7 +83,7 @@ def test_every_kind_of_problem_has_words() -> None:
 def table(*rows: tuple[str, str, str, float, float, float]) -> pd.DataFrame:
     """(criterion, rater, generator, mean, low, high) in Hindi."""
     columns = ["criterion", "rater", "generator", "mean", "mean_low", "mean_high"]
-    return pd.DataFrame(rows, columns=columns).assign(language="hi", sources=4, undefined="")
+    return pd.DataFrame(rows, columns=columns).assign(language="hi", sources=4, paired=True, undefined="")
 
 
 NAN = float("nan")
@@ -134,8 +134,28 @@ def test_one_case_is_its_own_table_and_no_mean_no_answer() -> None:
     assert means.rows[0][1].below == "[1.800, 2.200]"
     none = table(("good", "people", "a", NAN, NAN, NAN), ("good", "people", "b", NAN, NAN, NAN)).assign(undefined="why")
     told = words(compared(none, CRITERIA, verbose=False))
-    assert told[0] == "No source is shared by all 2 generators, so that no means can be compared."
+    assert told[0] == "No generator has a mean beside another's, so that nothing can be compared."
     assert told[1].startswith("– why (2 figures)")
+
+
+def test_means_of_different_sources_say_what_that_means() -> None:
+    one = table(("good", "people", "a", 2.0, 1.8, 2.2), ("good", "people", "b", 1.0, 0.8, 1.2)).assign(paired=False)
+    one["sources"] = [10, 12]
+    headline, means, unpaired = compared(one, CRITERIA, verbose=False)
+    assert words(iter([headline])) == [
+        "People's mean on good in Hindi is best for a, with an interval apart from those of the others."
+    ]
+    assert isinstance(means, TableView)
+    assert means.columns == ("generator", "people (own)")
+    assert [row[1].below for row in means.rows] == ["[1.800, 2.200]\n10 sources", "[0.800, 1.200]\n12 sources"]
+    assert words(iter([unpaired])) == [
+        "Unpaired: no source is shared by all 2 generators, so that each mean is over the generator's own sources. "
+        "Where chance decided which generator a source went to, intervals that do not overlap show that the "
+        "generators differ; otherwise easier sources may be the reason."
+    ]
+    shared = table(("errors", "people", "a", 2.0, 1.8, 2.2), ("errors", "people", "b", 1.0, 0.8, 1.2))
+    told = words(compared(pd.concat([one, shared]), CRITERIA, verbose=False))
+    assert told[-1].startswith("Unpaired in 1 of 2 comparisons: ")
 
 
 def test_plans_and_scores_begin_with_how_many(tmp_path: Path) -> None:

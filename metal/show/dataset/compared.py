@@ -31,11 +31,30 @@ def compared(table: pd.DataFrame, criteria: Mapping[str, Criterion], *, verbose:
         yield from _means(table, criteria)
     if cases > 1 and not best.empty:
         yield _counts(table, best, first)
+    if unpaired := _unpaired(table):
+        yield Paragraph(unpaired)
     undefined = table[table["mean"].isna()]
     if len(undefined):
         why = "; ".join(dict.fromkeys(undefined["undefined"]))
         figures = plural(len(undefined), "figure")
-        yield Paragraph(f"{UNDEFINED} {why} ({figures}); fewer `generators` share more sources")
+        fewer = "; fewer `generators` share more sources" if "shared" in why else ""
+        yield Paragraph(f"{UNDEFINED} {why} ({figures}){fewer}")
+
+
+def _unpaired(table: pd.DataFrame) -> str:
+    """What means of different sources do not say; empty where every mean is of shared sources."""
+    apart = table[~table["paired"]].drop_duplicates([*CASE, "rater"])
+    if apart.empty:
+        return ""
+    every = len(table.drop_duplicates([*CASE, "rater"]))
+    where = "Unpaired" if len(apart) == every else f"Unpaired in {len(apart)} of {every} comparisons"
+    generators = table["generator"].nunique()
+    fewer = "; fewer `generators` may share some" if generators > 2 else ""
+    return (
+        f"{where}: no source is shared by all {generators} generators{fewer}, so that each mean is over the "
+        "generator's own sources. Where chance decided which generator a source went to, intervals that do not "
+        "overlap show that the generators differ; otherwise easier sources may be the reason."
+    )
 
 
 def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
@@ -45,6 +64,8 @@ def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFram
     rows = []
     by_case: Any = table.dropna(subset="mean").groupby([*CASE, "rater"], sort=False)
     for (language, criterion, rater), cell in by_case:
+        if len(cell) < 2:
+            continue  # nothing to be better than
         sign = 1 if criteria[criterion].direction == "higher" else -1
         means = sign * cell["mean"].to_numpy().round(10)
         ends = sign * cell[["mean_low", "mean_high"]].to_numpy(dtype=float)
@@ -60,8 +81,7 @@ def _headline(rater: str, best: pd.DataFrame, table: pd.DataFrame, criteria: Map
     """Whose mean is best by these people or this judge."""
     whose = "People's" if rater == PEOPLE else f"{within(rater)}'s"
     if best.empty:
-        everybody = plural(table["generator"].nunique(), "generator")
-        return f"No source is shared by all {everybody}, so that no means can be compared."
+        return "No generator has a mean beside another's, so that nothing can be compared."
     often = Counter(best["best"][best["best"] != ""])
     if not often:
         return f"{whose} means are the same for several generators everywhere."
@@ -100,12 +120,20 @@ def _means(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> Screen:
     """A table of means for each criterion and language."""
     by_name = table.sort_values("language", key=lambda codes: codes.map(language_order), kind="stable")
     for (language, criterion), cell in by_name.groupby(CASE, sort=False):
+        paired = cell.groupby("rater", sort=False)["paired"].first()
         shared = cell.groupby("rater", sort=False)["sources"].first()
-        columns = ("generator", *(f"{name(rater)} ({number})" for rater, number in shared.items()))
+        numbers = (str(shared[rater]) if paired[rater] else "own" for rater in shared.index)
+        heads = zip(shared.index, numbers, strict=True)
+        columns = ("generator", *(f"{name(rater)} ({number})" for rater, number in heads))
         rows: Rows = []
         for generator, of_generator in cell.groupby("generator", sort=False):
             records: list[dict[Any, Any]] = of_generator.to_dict("records")
-            rows.append((name(generator), *(Cell(MEAN.text(row), MEAN.ends(row)) for row in records)))
+            rows.append((name(generator), *map(_mean, records)))
         title = f"{name(criteria[str(criterion)].title)} in {language_name(str(language))}"
-        title += ": mean score [95% interval] (shared sources)"
+        title += f": mean score [95% interval] ({'shared' if paired.any() else 'own'} sources)"
         yield TableView.of(None, "compare", title, columns, rows, turns=True)
+
+
+def _mean(row: dict[Any, Any]) -> Cell:
+    own = "" if row["paired"] else plural(int(row["sources"]), "source")
+    return Cell(MEAN.text(row), "\n".join(filter(None, [MEAN.ends(row), own])))
