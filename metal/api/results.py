@@ -15,7 +15,7 @@ from metal.data.languages import check_languages, find_language
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Estimate
 from metal.errors import UnknownName, check_known
-from metal.runs.audit_run import AuditRun
+from metal.runs.audit_run import ITEMS_OF, AuditRun
 from metal.runs.run import Run, write_page
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class JudgeCell:
         reasons = dict(part.split(": ", 1) for part in str(row["undefined"]).split("; ") if ": " in part)
         counts = (part.rsplit(" ", 1) for part in str(row["dropped"]).split(", ") if " " in part)
         dropped = {reason: int(count) for reason, count in counts if count.isdigit()}
-        n = int(row.get(f"{name}_items", row["answered"]))
+        n = int(row.get(ITEMS_OF.get(name, ""), row["answered"]))
         if pd.isna(row[name]):
             return Estimate.undefined(reasons.get(name, "undefined"), n, dropped)
         low, high = (row.get(f"{name}{end}", np.nan) for end in ("_low", "_high"))

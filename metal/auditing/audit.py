@@ -109,10 +109,10 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
     together: list[tuple[Verdict, float]] = []
     for cell in followed(audited, progress):
         rows["people"].append(people_row(cell, bootstrap))
-        verdicts = [verdict(cell, judge) for judge in cell.judges]
-        rows["verdicts"] += [each.row() for each in verdicts]
-        rows["picked"] += picked_rows(cell, verdicts, bootstrap)
-        for each in verdicts:
+        verdicts = {judge: verdict(cell, judge) for judge in cell.judges}
+        rows["verdicts"] += [each.row() for each in verdicts.values()]
+        rows["picked"] += picked_rows(cell, [*verdicts.values()], bootstrap)
+        for each in verdicts.values():
             if each.judge in compared:
                 together.append((each, kept_at_least(cell, each, sum(compared.values()))))
         for judge in cell.judges:
@@ -121,8 +121,11 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
                 rows["scores"].append(score_row(beside, bootstrap))
             if not cell.continuous:
                 judged = JudgedItems(cell, judge, bootstrap)
-                mistakes = Mistakes(Standing(cell, judge) if cell.by_scores else beside)
-                rows["judges"].append(judge_row(judged))
+                by_class = Standing(cell, judge) if cell.by_scores else beside
+                mistakes = Mistakes(by_class)
+                without = [cell.people.index(person) for person in verdicts[judge].left_out]
+                in_verdict = Standing(cell, judge, without) if without else by_class
+                rows["judges"].append(judge_row(judged, in_verdict))
                 rows["by_class"] += class_rows(mistakes)
                 rows["confusion"] += confusion_rows(mistakes)
                 rows["by_certainty"] += certainty_rows(judged)

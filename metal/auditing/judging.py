@@ -25,7 +25,10 @@ from metal.auditing.figures import (
     range_columns,
     undefined_note,
 )
+from metal.auditing.in_order import NAMES as OF_ORDER
+from metal.auditing.in_order import order_figures
 from metal.auditing.settings import MIN_RATED
+from metal.auditing.standing import Standing
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
@@ -223,7 +226,7 @@ OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
     *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
     *(*column_names(FIGURES), *(f"{name}_{end}" for name in ("weighted_f1", "kappa") for end in ("least", "most"))),
-    *("leniency_items", "lead_p"),
+    *("leniency_items", *column_names(OF_ORDER), "order_items", "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 ADDED = "metal.statistics"
@@ -276,19 +279,20 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
     return test, ""
 
 
-def judge_row(judged: JudgedItems) -> dict[str, Any]:
+def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     """One row of the table of judges (COLUMNS and what was added, without the signature).
 
-    lead_p: one-sided p-value that lead_over_majority is above 0.
+    beside: the judge beside people, as in its verdict. lead_p: one-sided p-value that lead_over_majority is above 0.
     """
     cell, judge = judged.cell, judged.judge
     added = {name: statistic.figure for name, statistic in added_statistics().items()}
     figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
+    order = order_figures(beside)
     test, test_reason = _test(cell, judge)
     p = judged.drawn.p_value(judged.lead)
     without_one = [margins_of(truth, cell.by_judge(judge), cell.levels) for truth in cell.truth_without_one]
     asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
-    reasons = [undefined_note(figures), f"alt_test: {test_reason}" if test_reason else ""]
+    reasons = [undefined_note({**figures, **order}), f"alt_test: {test_reason}" if test_reason else ""]
     return {
         "language": cell.language,
         "criterion": cell.criterion.name,
@@ -302,6 +306,8 @@ def judge_row(judged: JudgedItems) -> dict[str, Any]:
         **range_columns("weighted_f1", map(weighted_f1, without_one)),
         **range_columns("kappa", map(cohen_kappa, without_one)),
         "leniency_items": figures["leniency"].n,
+        **columns(order),
+        "order_items": beside.items,
         "lead_p": p / 2 if judged.drawn.n and judged.lead.observed > 0 else 1 - p / 2,
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metal.auditing.disagreements import SCHEMA
+from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, VERDICTS, today
 from metal.data.languages import language_order
@@ -35,10 +36,13 @@ JUDGE = Column("judge", "judge")
 Figure = partial(Column, format=figure, interval=True, direction="higher")
 Share = partial(Column, format=percent, interval=True)
 Rate = partial(Share, direction="higher")  # of answers that are as they should be
+Ordered = partial(Figure, shown=False, later=True)  # of ordered scales, in the cell that is opened
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
 LATER = ("classes", "unshown", "p_like", "p_informative", "panel")  # of verdicts: not in runs before version 0.2
 JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
+# Figures of a judge that rest on other items than those answered, and the column that says on how many.
+ITEMS_OF = {"leniency": "leniency_items"} | dict.fromkeys(OF_ORDER, "order_items")
 
 
 def _sources(row: Row) -> str:
@@ -81,6 +85,13 @@ DESCRIBED: Tables = {
         Figure("macro_f1_difference", "difference to people, macro F1", format=signed, later=True),
         Figure("leniency", "more lenient than people by", format=signed, direction=""),
         Column("leniency_items", "on items with two people", count, later=True),
+        Ordered("quadratic_kappa", "quadratic kappa with the others"),
+        Ordered("person_quadratic_kappa", "a person's quadratic kappa"),
+        Ordered("spearman", "Spearman's rho with the others"),
+        Ordered("person_spearman", "a person's rho"),
+        Ordered("pearson", "Pearson's r with the others"),
+        Ordered("person_pearson", "a person's r"),
+        Column("order_items", shown=False, later=True),
         Column(
             "alt_test_winning_rate",
             "alternative annotator test",

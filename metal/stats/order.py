@@ -178,13 +178,13 @@ def order(
     number = seats.numbers()
     ranks = seats.by_item(pair_sums(np.ones(len(own)), facing, own))[joint]
     answered = midranks(values[answer], (times * number[joint]))
-    of_judge = _with_answer(ranks, number[joint], answered)
+    of_judge = with_answer(ranks, number[joint], answered)
 
     target = seats.target @ values, seats.target @ values**2
     given = values[seats.own]
     kappa = np.stack([np.ones(len(given)), target[0], given, target[1], given**2, target[0] * given], axis=1)
     kappa = seats.by_item(kappa)[joint]
-    kappa_judge = _with_answer(kappa, number[joint], values[answer])
+    kappa_judge = with_answer(kappa, number[joint], values[answer])
     rows = {
         name: by.rows(sums)
         for name, sums in {
@@ -205,7 +205,7 @@ def order(
     )
 
 
-def _with_answer(sums: Numbers, seats: Numbers, answer: Numbers) -> Numbers:
+def with_answer(sums: Numbers, seats: Numbers, answer: Numbers) -> Numbers:
     """The sums (kinds, 6) with the judge's answer in the place of the people's own."""
     weight, x, _, xx, _, _ = sums.T
     return np.stack([weight, x, seats * answer, xx, seats * answer**2, x * answer], axis=1)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.progress import followed
 from metal.data.text import UNDEFINED, name, percent, plural, printable
-from metal.runs.audit_run import AuditRun
+from metal.runs.audit_run import ITEMS_OF, AuditRun
 from metal.runs.columns import Column, Row
 from metal.show.audit.verdicts import VerdictCell, by_judge
 from metal.show.commands import in_commands, of_run
@@ -21,7 +22,10 @@ from metal.show.pages import blob
 
 FIGURES = {
     "verdicts": ("share_kept", "order_kept", "kappa_kept", "below_person", "above_constant", "items_needed"),
-    "judges": ("weighted_f1", "majority_f1", "kappa", "leniency", "alt_test_winning_rate", "coverage"),
+    "judges": (
+        *("weighted_f1", "majority_f1", "kappa", *OF_ORDER),
+        *("leniency", "alt_test_winning_rate", "coverage"),
+    ),
     "scores": ("skill", "person_skill", "skill_recalibrated", "shift", "correlation", "person_correlation"),
     "pairs": ("swap_consistency", "first_place"),
     "people": ("alpha", "leave_one_out_f1"),
@@ -31,7 +35,7 @@ OF = {  # figures of other items than the verdict, and the column that says of h
     "majority_f1": "answered",
     "kappa": "answered",
     "coverage": "asked",
-    "leniency": "leniency_items",
+    **ITEMS_OF,
     "alpha": "fleiss_items",
     "leave_one_out_f1": "items",
 }
