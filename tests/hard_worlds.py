@@ -78,7 +78,7 @@ class HardWorld:
         """(items,) what a judge of this kind says."""
         mean, best, bad = float(np.mean(self.rights)), max(self.rights), len(self.shares) - 1
         common, chance = int(np.argmax(self.shares)), rng.random(len(truth))
-        less = {"-.10": 0.1, "-.15": 0.15, "-.20": 0.2, "-.30": 0.3}.get(kind.partition(",")[0], 0.0)
+        less = {"-.04": 0.04, "-.10": 0.1, "-.15": 0.15, "-.20": 0.2, "-.30": 0.3}.get(kind.partition(",")[0], 0.0)
         said = self.say(rng, truth, hard, wrong, max(mean - less, 0.05))
         good = self.say(rng, truth, hard, wrong, best)
         return {

@@ -244,6 +244,9 @@ def design(
     keep: Keep = 0.7,
     people_floor: PeopleFloor = 0.2,
     bad: Bad = "",
+    thorough: Annotated[
+        bool, Option("Simulate the verdicts, which takes minutes; else a formula says how many items they need.")
+    ] = False,
     rounds: Annotated[int, Option("Of every simulation; verdicts are simulated in a fifth.", rare=True)] = 500,
     pay: Annotated[float | None, Option("For one task: one person rates one output.", metavar="USD")] = None,
     seconds: Annotated[float | None, Option("A task takes. [default: the median that forms have measured]")] = None,
@@ -262,10 +265,11 @@ def design(
     (multilabelling), the scale as rated or binary, mean or majority, and how far populations of raters differ.
 
     Then, for each language and criterion, how many items with how many people each are needed so that an audit finds
-    with `power` that a judge is like a person, or at least informative: each judge in the data, and one that
-    answers like a person. And how many so that the 95% interval of a generator's score is narrower than `width`.
-    Sources that were rated are drawn again and again, as if there were more like them. With `pay` and `seconds`, what
-    that costs.
+    with `power` that a judge is like a person, or at least informative: each judge in the data, and one that answers
+    like a person. And how many so that the 95% interval of a generator's score is narrower than `width`. A formula
+    gives the number from the standard errors of now, with an 80% interval, since the ratings there are are a sample;
+    `thorough=True` simulates it, drawing the sources that were rated again and again. With `pay` and `seconds`, what
+    that costs at the upper end.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the simulations done and all of them.

@@ -13,7 +13,7 @@ from metal.stats.order import OrderFigures, order
 from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.recalls import ClassSums
 from metal.stats.seats import Seats, Votes
-from metal.stats.source_sums import SourceSums
+from metal.stats.source_sums import Draws, SourceSums
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,16 @@ class SeatedJudge:
         total = float(self.by.total(seats))
         value = float(self.by.total(above)) / total
         spread = float(self.by.times @ ((above - value * seats) / total) ** 2) * self.by.n / max(self.by.n - 1, 1)
-        return Measured(value, math.sqrt(spread), max(self.by.n - 1, 1))
+
+        def again(draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
+            times = self.by.drawn(draws)
+            n, totals = times.sum(axis=1), times @ seats
+            values = times @ above / totals
+            each = (above - np.outer(values, seats)) / totals[:, None]
+            error = np.sqrt((times * each**2).sum(axis=1) * n / np.maximum(n - 1, 1))
+            return np.zeros_like(values) if alike else values, error
+
+        return Measured(value, math.sqrt(spread), max(self.by.n - 1, 1), again)
 
     @property
     def confirmed(self) -> float:

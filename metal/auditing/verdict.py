@@ -140,10 +140,7 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
 
 def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
     """The verdict with scores or classes as the settings have them."""
-    beside, stop = _asked(cell, judge)
-    careless_ones = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
-    if careless_ones.people:
-        beside, stop = _asked(cell, judge, careless_ones.people)
+    beside, stop, careless_ones = looked_at(cell, judge)
     decided = _said(beside, *stop) if stop else _decide(beside, ranges)
     if beside.alone:
         decided = replace(decided, reason=f"{decided.reason} (items with two people: {UNSURE})")
@@ -154,6 +151,15 @@ def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
     names = tuple(cell.people[seat] for seat in sorted(careless_ones.people))
     reason = f"{decided.reason}; leaving out {left_out_words(cell, careless_ones)}"
     return replace(decided, reason=reason, left_out=names)
+
+
+def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | None, Careless]:
+    """The judge beside the people who count, the verdict and reason of rules 1 and 2, and who was left out."""
+    beside, stop = _asked(cell, judge)
+    careless_ones = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
+    if careless_ones.people:
+        beside, stop = _asked(cell, judge, careless_ones.people)
+    return beside, stop, careless_ones
 
 
 def _asked(cell: AuditCell, judge: str, without: Sequence[int] = ()) -> tuple[Standing, tuple[str, str] | None]:
@@ -244,7 +250,7 @@ def _rank_alike(beside: Standing) -> str:
 
 def _decide(beside: Standing, ranges: bool) -> Verdict:
     """Rules 3 to 6."""
-    clauses = list(_clauses(beside))
+    clauses = clauses_of(beside)
     open_clauses = [clause for clause in clauses if not clause.holds]
     figures = _figures(beside, clauses, ranges)
     number = _number(beside, figures)
@@ -262,7 +268,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)
 
 
-def _clauses(beside: Standing) -> list[Clause]:
+def clauses_of(beside: Standing) -> list[Clause]:
     """The clauses of *like a person*."""
     if beside.gold:
         few = ONE_PERSON if (beside.cell.ratings_per_item < 2).all() else "most items have one person"

@@ -218,7 +218,7 @@ design = WithDefault(
     default=analysis(
         metal.design,
         "-design",
-        "simulating",
+        "planning",
         unit=PERCENT,
         more="""
             The run folder gets report.html with charts, tables/ as CSV, JSON and Parquet, and run.toml.

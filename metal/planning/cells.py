@@ -91,8 +91,8 @@ class DesignSettings:
     to as many as usual, at most MOST_RATERS, and of verdicts for as many as usual. judges: empty for the LLM judges.
     reference: the people (people_named). by: what makes a population of raters: group, rater, or a column `day` or
     `round` of raters.jsonl; auto takes the first of day, round, group that tells people apart, else rater. rounds: of
-    every simulation; verdicts are simulated in a fifth. margin, keep, people_floor, bad: of the verdicts
-    (metal.auditing.verdict).
+    every simulation; verdicts are simulated in a fifth. thorough: whether verdicts and scores are simulated; else a
+    formula says how many items they need. margin, keep, people_floor, bad: of the verdicts (metal.auditing.verdict).
     """
 
     judges: tuple[str, ...] = ()
@@ -111,6 +111,7 @@ class DesignSettings:
     seed: int = 0
     prices: Prices = field(default_factory=Prices)
     exclude_noisy: str = ""
+    thorough: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.width < 1:

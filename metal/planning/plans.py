@@ -1,4 +1,4 @@
-"""How many sources a question needs: simulated at growing numbers, and simulated again at the answer."""
+"""How many sources a question needs: by a formula with an 80% interval, or simulated."""
 
 from __future__ import annotations
 
@@ -18,168 +18,28 @@ from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, Verdict
 from metal.data.text import plural
 from metal.errors import Undefined
 from metal.planning.cells import DesignCell
-from metal.planning.sampling import draw_panels, pool_of
+from metal.planning.formula import DRAWS, Times, score_times, verdict_times
+from metal.planning.sampling import Pool, draw_panels, pool_of
+from metal.planning.search import (
+    Measure,
+    Needed,
+    SimulatedPoint,
+    narrow_enough,
+    powerful_enough,
+    share_of,
+    width_of,
+)
 from metal.planning.verdicts import NEW_JUDGE, SimulatedVerdicts
-from metal.stats.bootstrap import percentile_interval
-from metal.stats.patterns import Numbers
 
 NAN = float("nan")
-MOST_SOURCES = 10_000_000
-# Quantiles p, q of n normal values have variances p (1 - p) / (n density(p)^2) and covariance p (1 - q) / (n density(p)
-# density(q)); for 0.025 and 0.975 their difference has a standard error of this times sd / sqrt(n).
-_SPREAD = 3.73
-_STEPS = 12  # of the search for a width, after which the last number of sources stands
-_TRIES = 4  # of the search for a power, each of which leaves at most 70% of what was left
-
-
-@dataclass(frozen=True)
-class SimulatedPoint:
-    """A width or a power at a number of sources, with its Monte Carlo standard error."""
-
-    sources: int
-    value: float
-    error: float
-
-
-@dataclass(frozen=True)
-class Needed:
-    """The smallest number of sources. error: its Monte Carlo standard error; value, value_error: what was simulated
-    there.
-    """
-
-    sources: int
-    error: float
-    value: float
-    value_error: float
-
-
-Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the rounds
-
-
-def width_of(values: Numbers, sources: int) -> SimulatedPoint:
-    """The width of the central 95% of the rounds. Raises Undefined where most rounds have no value.
-
-    Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds): the quantiles
-    themselves have none where the figure takes few values.
-    """
-    interval = percentile_interval(values)
-    if interval is None:
-        raise Undefined("the figure is undefined in most samples")
-    defined = values[~np.isnan(values)]
-    return SimulatedPoint(sources, interval[1] - interval[0], _SPREAD * float(defined.std()) / math.sqrt(len(defined)))
-
-
-def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
-    """The share of rounds that passed; its error is that of a share, with half a round on either side."""
-    rounds = len(passed)
-    near = (passed.sum() + 0.5) / (rounds + 1)
-    return SimulatedPoint(sources, float(passed.mean()), math.sqrt(near * (1 - near) / rounds))
-
-
-def grid(sources: int) -> list[int]:
-    """Numbers of sources from an eighth of those there are to eight times as many, doubling; two at least."""
-    return sorted({max(2, math.ceil(sources * 2.0**power)) for power in range(-3, 4)})
-
-
-def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2) -> Needed:
-    """The smallest number of sources with a width of at most `target`.
-
-    `grid` is simulated first, for the curve, and from there on what the search needs. Raises Undefined where
-    MOST_SOURCES are not enough.
-    """
-    points = [measure(number, 1) for number in grid(sources)]
-    while points[-1].value > target:
-        last = points[-1]
-        if last.sources >= MOST_SOURCES:
-            raise Undefined(f"{MOST_SOURCES:,} sources are not enough")
-        # Where 1 / sqrt(n) puts it, and a little further.
-        further = math.ceil(last.sources * min((last.value / target) ** 2 * 1.2 + 1, 1e6))
-        points.append(measure(min(MOST_SOURCES, further), 1))
-    if points[0].value <= target and points[0].sources <= least:
-        first = measure(least, 4)
-        return Needed(least, 0.0, first.value, first.error)
-    while points[0].value <= target and points[0].sources > least:
-        points.insert(0, measure(max(least, points[0].sources // 4), 1))
-    turn = max((place for place, point in enumerate(points) if point.value > target), default=0)
-    return _between(points[turn], points[min(turn + 1, len(points) - 1)], measure, target, least)
-
-
-def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> Needed:
-    """The smallest number of sources with a power of at least `target`, from the first of the rising numbers on.
-
-    The numbers are halved; then what lies between two of them is tried a few times, with four times the rounds, until
-    the power is the target within its Monte Carlo error. Raises Undefined where the last is not enough.
-    """
-    low, high = -1, len(numbers)
-    ends: dict[int, SimulatedPoint] = {}
-    while high - low > 1:
-        middle = (low + high) // 2
-        ends[middle] = measure(numbers[middle], 1)
-        low, high = (low, middle) if ends[middle].value >= target else (middle, high)
-    if high == len(numbers):
-        raise Undefined(f"{numbers[-1]:,} sources are not enough")
-    right = here = ends[high]
-    left = ends.get(low, right)
-    for _ in range(_TRIES):
-        if right.sources - left.sources < 2:
-            here = right
-            break
-        share = np.clip((target - left.value) / max(right.value - left.value, 1e-9), 0.3, 0.7)
-        between = round(left.sources * (right.sources / left.sources) ** float(share))
-        here = measure(int(np.clip(between, left.sources + 1, right.sources - 1)), 4)
-        if abs(here.value - target) <= here.error:
-            break
-        left, right = (left, here) if here.value >= target else (here, right)
-    else:
-        here = right
-    final = measure(here.sources, 4)
-    slope = (right.value - left.value) / math.log(right.sources / left.sources) if right.sources > left.sources else 1
-    return Needed(final.sources, final.sources * final.error / max(slope, 0.1), final.value, final.error)
-
-
-def _between(low: SimulatedPoint, high: SimulatedPoint, measure: Measure, target: float, least: int) -> Needed:
-    """Steps along the line through two points in logarithms, the second narrow enough.
-
-    Every number is simulated with four times the rounds; it ends where what is left is within the Monte Carlo error,
-    or at a number it had before, and takes the nearest.
-    """
-    slope = _slope(low, high)
-    guess = _solve(high, slope, target)
-    seen: dict[int, SimulatedPoint] = {}
-    for _ in range(_STEPS):
-        number = int(np.clip(guess, least, MOST_SOURCES))
-        if number in seen:
-            break
-        seen[number] = here = measure(number, 4)
-        if abs(here.value - target) <= here.error:
-            break
-        guess = _solve(here, slope, target)
-        guess = float(np.clip(guess, number / 2, number * 2))
-    number, here = min(seen.items(), key=lambda item: abs(item[1].value - target))
-    in_logs = here.error / here.value if here.value else here.error
-    return Needed(number, number * in_logs / abs(slope), here.value, here.error)
-
-
-def _slope(low: SimulatedPoint, high: SimulatedPoint) -> float:
-    """Change of log width over log sources, near -1/2."""
-    step = math.log(high.sources / low.sources)
-    positive = step and low.value > 0 and high.value > 0
-    return float(np.clip(math.log(high.value / low.value) / step if positive else -0.5, -1.0, -0.3))
-
-
-def _solve(point: SimulatedPoint, slope: float, target: float) -> float:
-    """The number of sources at which the line through the point meets the target, rounded up."""
-    if point.value <= 0:
-        return point.sources
-    return math.ceil(point.sources * math.exp(float(np.clip(math.log(target / point.value) / slope, -5, 5))))
-
-
 SCORE = "generator score"
 QUESTIONS = (LIKE_A_PERSON, INFORMATIVE, SCORE)  # of a verdict its name; informative is the least that is asked for
+ALIKE = "every sample is alike: the data do not say how sources differ"
 FEWEST = 20  # rounds that show what the verdict is instead
 _LEAST = 8  # rounds of verdicts, after which the search leaves a power that is far from what is asked for
 _FAR = 4.5  # half the squared z of three standard errors: the likelihood ratio's logarithm of a power that is far
 ITEMS = (30, 50, 100, 200, 300, 600, 1000, 2000)  # at which verdicts are simulated
+DRAWN = 4  # panels, or judges like a person, that the formula looks at
 
 
 @dataclass(frozen=True)
@@ -188,7 +48,8 @@ class SizePlan:
 
     who: the judge or generator. raters: people per item. now: what the present sources give. value: the figure itself,
     in the data (share kept, score); verdict: of a judge, what an audit of the data says. items: that count, of
-    `sources` sources: outputs of this generator, or of all.
+    `sources` sources: outputs of this generator, or of all. low, high: an 80% interval of the sources needed; inf where
+    the pilot shows no end, NaN where it says nothing.
     """
 
     question: str
@@ -204,6 +65,18 @@ class SizePlan:
     reason: str = ""
     dropped: str = ""
     verdict: str = ""
+    low: float = NAN
+    high: float = NAN
+
+    @property
+    def open_end(self) -> bool:
+        """Whether the pilot shows no upper end."""
+        return math.isinf(self.high)
+
+    @property
+    def most(self) -> float:
+        """The sources needed at the upper end; where there is no interval, the number itself."""
+        return self.high if not math.isnan(self.high) or not self.needed else self.needed.sources
 
     def items_of(self, sources: int) -> int:
         """Items of so many sources, with as many each as there are on average."""
@@ -239,6 +112,41 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
         counts |= {"verdict": DISAGREE, "reason": f"{DISAGREE}, so that no judge can be validated: guidelines first"}
         yield from (replace(plan, **counts) for plan in asked)
         return
+    pilots = list(simulated.pilots(DRAWN))
+    planned = [_by_formula(replace(plan, **counts), pilots, cell) for plan in asked]
+    yield from _simulated_too(planned, simulated, cell) if cell.settings.thorough else planned
+
+
+def _by_formula(plan: SizePlan, pilots: Sequence[AuditCell], cell: DesignCell) -> SizePlan:
+    """The plan with what the formula says, or why it says nothing."""
+    if plan.question == LIKE_A_PERSON and plan.raters == 1:
+        return replace(plan, reason="one person per item, so that it is unknown how good a person is")
+    if plan.sources < 2:
+        return replace(plan, reason="one source: nothing says how sources differ")
+    alike = plan.who == NEW_JUDGE
+    rng = cell.random("formula", plan.who, plan.raters)
+    try:
+        times = verdict_times(pilots, plan.who, plan.question, plan.target, rng, alike=alike)
+    except Undefined as error:
+        return replace(plan, reason=str(error))
+    return _with_times(plan, times)
+
+
+def _with_times(plan: SizePlan, times: Times) -> SizePlan:
+    """The plan with so many times its sources, or why no number is enough."""
+    least, value, most = (_whole(each * plan.sources) for each in (times.low, times.value, times.high))
+    plan = replace(plan, low=least, high=most)
+    if not math.isfinite(value):
+        return replace(plan, reason=times.words)
+    return replace(plan, needed=Needed(int(value), NAN, NAN, NAN))
+
+
+def _whole(sources: float) -> float:
+    return math.ceil(sources - 1e-9) if math.isfinite(sources) else sources
+
+
+def _simulated_too(planned: list[SizePlan], simulated: SimulatedVerdicts, cell: DesignCell) -> Iterator[SizePlan]:
+    """The plans with what a simulation says in the formula's place; its interval keeps the formula's proportions."""
     drawn: dict[int, list[Verdict]] = {}  # both questions are put to the same samples
 
     def verdicts(sources: int) -> Iterator[Verdict]:
@@ -248,8 +156,21 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
             have.append(each)
             yield each
 
-    for plan, enough in zip(asked, ({LIKE_A_PERSON}, {LIKE_A_PERSON, INFORMATIVE}), strict=True):
-        yield _judged(replace(plan, **counts), verdicts, enough, cell.settings.rounds // 5)
+    for plan, enough in zip(planned, ({LIKE_A_PERSON}, {LIKE_A_PERSON, INFORMATIVE}), strict=True):
+        if plan.sources < 2 or (plan.question == LIKE_A_PERSON and plan.raters == 1):
+            yield plan
+        else:
+            yield _in_proportion(plan, _judged(plan, verdicts, enough, cell.settings.rounds // 5))
+
+
+def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
+    """What was simulated, with the interval of the formula, multiplied by what was simulated over the formula's n."""
+    if not thorough.needed:
+        return replace(thorough, low=NAN, high=NAN)
+    if not plan.needed:
+        return thorough
+    scale = thorough.needed.sources / plan.needed.sources
+    return replace(thorough, low=_whole(plan.low * scale), high=_whole(plan.high * scale))
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
@@ -276,10 +197,6 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
         points[sources] = share_of(np.array(passed), sources)
         return points[sources]
 
-    if plan.question == LIKE_A_PERSON and plan.raters == 1:
-        return replace(plan, reason="one person per item, so that it is unknown how good a person is")
-    if plan.sources < 2:
-        return replace(plan, reason="one source: nothing says how sources differ")
     numbers = sorted({max(MIN_SOURCES, math.ceil(items * plan.sources / plan.items)) for items in ITEMS})
     now, needed, reason = power(plan.sources, 1), None, ""
     try:
@@ -330,16 +247,34 @@ def score_plan(cell: DesignCell, generator: str, size: int) -> SizePlan:
         sums = pool.draw(number, cell.settings.rounds * times, rng)
         return width_of(sums[:, 0] / sums[:, 1], number)
 
-    total, count = pool.chances @ pool.sums
+    total, items = pool.chances @ pool.sums
     left = int((~full).sum())
     dropped = f"{fewer_than(size)} {left}" if left else ""
     counts: dict[str, Any] = {
         "sources": pool.sources,
         "items": len(labels),
-        "value": float(total / count),
+        "value": float(total / items),
         "dropped": dropped,
     }
-    return _planned(replace(asked, **counts), width)
+    plan = replace(asked, **counts)
+    if plan.sources < 2:
+        return replace(plan, reason="one source: nothing says how sources differ")
+    plan = _score_by_formula(plan, pool, rng)
+    return _planned(plan, width) if cell.settings.thorough else plan
+
+
+def _score_by_formula(plan: SizePlan, pool: Pool, rng: np.random.Generator) -> SizePlan:
+    """The plan with what the variance of a mean says."""
+    scores, items = pool.sums.T
+    one = np.ones_like(scores)
+    columns = np.stack([scores, items, scores**2, scores * items, items**2, one], axis=1)
+    moments = Pool(columns, pool.chances, pool.sources)
+    of_pilot = pool.sources * (pool.chances @ columns)
+    times, width = score_times(of_pilot, moments.draw(pool.sources, DRAWS, rng), plan.target)
+    if width == 0:
+        return replace(plan, reason=ALIKE)
+    plan = replace(plan, now=SimulatedPoint(plan.sources, width, NAN))
+    return _with_times(plan, times)
 
 
 def fewer_than(size: int) -> str:
@@ -359,8 +294,6 @@ def _asked(cell: DesignCell, question: str, who: str, size: int) -> SizePlan:
 
 def _planned(plan: SizePlan, measure: Measure) -> SizePlan:
     """The plan with what is needed, or the reason why nobody knows, and every point that was simulated."""
-    if plan.sources < 2:
-        return replace(plan, reason="one source: nothing says how sources differ")
     points: dict[int, SimulatedPoint] = {}
 
     def kept(number: int, times: int) -> SimulatedPoint:
@@ -374,5 +307,6 @@ def _planned(plan: SizePlan, measure: Measure) -> SizePlan:
         reason = str(error)
     curve = tuple(points[number] for number in sorted(points))
     if all(point.value == 0 for point in curve):
-        needed, reason = None, "every sample is alike: the data do not say how sources differ"
-    return replace(plan, now=points.get(plan.sources), needed=needed, curve=curve, reason=reason)
+        needed, reason = None, ALIKE
+    simulated = replace(plan, now=points.get(plan.sources), needed=needed, curve=curve, reason=reason)
+    return _in_proportion(plan, simulated)

@@ -24,7 +24,8 @@ from metal.planning.sampling import Aggregation, Labelling, binarised, by_panel,
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30
 LEAST_ITEMS = 10  # of a population, to be compared with others
-VERDICT = 20  # times a score's plan: about how long a verdict's takes
+NO_END = "no upper end from this pilot"
+VERDICT = 20  # times a score's plan: about how long a simulated verdict's takes
 AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "majority")
 LABELLINGS: tuple[Labelling, ...] = ("unilabelling", "multilabelling")
 _FOR_WHAT = ("language", "criterion", "question", "who", "raters")
@@ -43,7 +44,17 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "needs": (
         *_FOR_WHAT,
         *("value", "sources_now", "items_now", "now", "now_error", "target", "sources_needed", "items_needed"),
-        *("items_error", "at_needed", "at_needed_error", "extrapolated", "verdict", *_PRICED, *_TO_BUY),
+        *(
+            "items_low",
+            "items_high",
+            "items_error",
+            "at_needed",
+            "at_needed_error",
+            "extrapolated",
+            "verdict",
+            *_PRICED,
+            *_TO_BUY,
+        ),
         *("dropped", "undefined"),
     ),
     "curves": (*_FOR_WHAT, "sources", "items", "value", "error", "extrapolated"),
@@ -67,7 +78,7 @@ def design(dataset: Dataset, settings: DesignSettings, *, progress: Progress = n
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     advances = divided(progress, *[1, 19] * len(cells))  # plans take longest
     for cell, designing, planning in zip(cells, advances[::2], advances[1::2], strict=True):
-        sizes = [VERDICT] * (2 * len(cell.judged_sizes) * (1 + len(cell.judges)))
+        sizes = [VERDICT if settings.thorough else 1] * (2 * len(cell.judged_sizes) * (1 + len(cell.judges)))
         if cell.scored:
             rows["designs"] += design_rows(cell, designing)
             rows["raters"] += rater_rows(cell)
@@ -177,24 +188,37 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
         "now": plan.now.value if plan.now else NAN,
         "now_error": plan.now.error if plan.now else NAN,
         "target": plan.target,
-        "extrapolated": bool(plan.needed and plan.needed.sources > plan.sources),
+        "extrapolated": bool(plan.needed and plan.most > plan.sources),
         "verdict": plan.verdict,
         "dropped": plan.dropped,
         "undefined": plan.reason,
+        "items_low": _items_at(plan, plan.low),
+        "items_high": _items_at(plan, plan.high),
     }
     if plan.needed:
+        prices = cell.settings.prices
+        items = plan.items_of(plan.needed.sources)
         row |= {
             "sources_needed": plan.needed.sources,
-            "items_needed": (items := plan.items_of(plan.needed.sources)),
+            "items_needed": items,
             "items_error": plan.needed.error * plan.items / plan.sources,
             "at_needed": plan.needed.value,
             "at_needed_error": plan.needed.value_error,
-            **cell.settings.prices.cost(items, plan.raters),
         }
-        new = max(items - plan.items, 0)
-        rest = cell.settings.prices.cost(new, plan.raters)
+        if plan.open_end:  # as many again as there are, and then another look
+            most = 2 * plan.items
+        else:
+            most = items if math.isnan(plan.high) else int(row["items_high"])
+            row |= prices.cost(most, plan.raters)
+        new = max(most - plan.items, 0)
+        rest = prices.cost(new, plan.raters)
         row |= zip(_TO_BUY, (new, rest["usd"], rest["hours"]), strict=True)
     return row
+
+
+def _items_at(plan: SizePlan, sources: float) -> float:
+    """Items of so many sources; NaN where there is no such number."""
+    return plan.items_of(int(sources)) if math.isfinite(sources) else NAN
 
 
 def _curve(cell: DesignCell, plan: SizePlan) -> Iterator[dict[str, Any]]:
@@ -236,12 +260,17 @@ def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices:
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
-    """The cost of what the row that needs most sources needs."""
-    defined = [row for row in rows if not row["undefined"]]
+    """The cost of what the row that needs most sources needs, at the upper ends of the intervals."""
+    defined = [row for row in rows if "tasks" in row]
     if not defined:
-        return {"undefined": "; ".join(dict.fromkeys(row["undefined"] for row in rows))}
-    most = max(defined, key=lambda row: row["sources_needed"])
-    items = math.ceil(most["sources_needed"] * outputs)
+        return {"undefined": "; ".join(dict.fromkeys(row["undefined"] or NO_END for row in rows))}
+
+    def sources(row: Mapping[str, Any]) -> int:
+        items = row["items_needed"] if math.isnan(row["items_high"]) else row["items_high"]
+        return max(int(items * row["sources_now"] / row["items_now"] + 1e-9), int(row["sources_needed"]))
+
+    most = max(defined, key=sources)
+    items = math.ceil(sources(most) * outputs)
     left = f"without {len(rows) - len(defined)} undefined" if len(defined) < len(rows) else ""
     priced = prices.cost(items, most["raters"])
     return {"items_needed": items, "for": f"{most['criterion']}, {most['who']}", **priced, "undefined": left}
@@ -251,7 +280,7 @@ def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict
 
 
 _WHOLE = {"labels", "items", "people", "populations", "sources", "sources_now", "items_now", "sources_needed"}
-_WHOLE |= {"items_needed", "items_to_buy", "tasks", "test_questions", "raters"}
+_WHOLE |= {"items_needed", "items_low", "items_high", "items_to_buy", "tasks", "test_questions", "raters"}
 _TEXT = {"language", "criterion", "population", "scale", "aggregation", "labelling", "undefined", "fixed"}
 _TEXT |= {"question", "who", "dropped", "for", "verdict"}
 
@@ -312,5 +341,6 @@ def signature(data: str, settings: DesignSettings) -> str:
             "bad": settings.bad,
             "rounds": settings.rounds,
             "seed": settings.seed,
+            "how": "simulated" if settings.thorough else "formula",
         }
     )

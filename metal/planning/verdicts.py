@@ -79,17 +79,28 @@ class SimulatedVerdicts:
     def draw(self, sources: int) -> Iterator[Verdict]:
         """The verdicts on so many sources, drawn anew each time, without end."""
         starts = np.cumsum(self._of_source) - self._of_source
-        names = (*self.cell.people, self.judge)
         while True:
             picked = self.rng.integers(self.sources, size=sources)
             each = self._of_source[picked]
             source = np.repeat(np.arange(sources), each)
             row = np.repeat(starts[picked] - (np.cumsum(each) - each), each) + np.arange(len(source))
             version = self.rng.integers(len(self._people), size=len(row))
-            codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(np.int32)
-            matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
-            cell = replace(self.cell, matrix=matrix, judges=(self.judge,))
-            yield verdict(cell, self.judge, ranges=False)
+            yield verdict(self._cell(version, row, source), self.judge, ranges=False)
+
+    def pilots(self, most: int) -> Iterator[AuditCell]:
+        """The items there are, once each; several times where panels or the judge's answers are drawn."""
+        row = np.arange(self.items)
+        source = np.repeat(np.arange(self.sources), self._of_source)
+        versions = len(self._people)
+        number = most if self.judge == NEW_JUDGE else min(most, versions)
+        for place in range(number):
+            yield self._cell(np.full(self.items, place % versions), row, source)
+
+    def _cell(self, version: Codes, row: Codes, source: Codes) -> AuditCell:
+        codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(np.int32)
+        names = (*self.cell.people, self.judge)
+        matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
+        return replace(self.cell, matrix=matrix, judges=(self.judge,))
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:

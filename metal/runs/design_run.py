@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+import pandas as pd
+
+from metal.auditing.verdict import today
 from metal.building.store import ANSWERS, FOLDER
 from metal.data.files import read_jsonl
 from metal.data.languages import language_name
@@ -21,6 +26,7 @@ from metal.runs.run import Run, by_name
 COMMAND = "design"
 PRICED = (Column("usd", "cost", dollars), Column("hours", "hours", rounded))
 PEOPLE = Column("raters", "people per item", count)
+INTERVAL = ("items_low", "items_high")  # of needs: not in runs before version 0.2
 SHOWN = {
     "populations": (
         Column("criterion", ""),
@@ -41,6 +47,7 @@ SHOWN = {
         Column("items_needed", "items needed", count),
         Column("at_needed", "there", share),
         *PRICED,
+        *(Column(name, shown=False, later=True) for name in INTERVAL),
     ),
     "costs": (
         Column("language", "", lambda code: "all languages" if code == ALL else language_name(code)),
@@ -63,13 +70,25 @@ class DesignRun(Run):
     command = COMMAND
     described = DESCRIBED
 
+    @classmethod
+    def _read(cls, folder: Path, name: str = "", *more: Any) -> Self:
+        run = super()._read(folder, name, *more)
+        return replace(run, tables={table: _as_today(rows) for table, rows in run.tables.items()})
+
     def _check(self, folder: Path) -> None:
         for table in ("designs", "needs"):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
+    @property
+    def thorough(self) -> bool:
+        """Whether verdicts and scores were simulated, as in every run before version 0.2."""
+        return bool(self.settings.get("thorough", True))
+
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """Rows as plain dictionaries; None for what is missing."""
-        return by_name(records(self.rows(table, **where)))
+        if (table,) not in self._plain:
+            self._plain[(table,)] = {(): by_name(records(self.tables[table]))}
+        return super().records(table, **where)
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:
@@ -91,6 +110,30 @@ class DesignRun(Run):
     def _slugs(self) -> dict[str, str]:
         judges = dict.fromkeys(row["who"] for row in self.records("needs"))
         return slugs([*(f"{criterion} {language}" for criterion, language in self.cells), *judges])
+
+
+def _as_today(rows: pd.DataFrame) -> pd.DataFrame:
+    """A table of a run before version 0.2 with today's verdicts and columns."""
+    for column in ("question", "verdict"):
+        if column in rows and len(rows):
+            rows = rows.assign(**{column: rows[column].map(today)})
+    if "items_needed" in rows and "sources_now" in rows:
+        missing = {column: np.nan for column in INTERVAL if column not in rows}
+        rows = rows.assign(**missing)
+    return rows
+
+
+def open_end(row: Mapping[str, Any]) -> bool:
+    """Whether a need has a least number of items, and the pilot shows no most."""
+    return known(row["items_low"]) and not known(row["items_high"])
+
+
+def interval_of(row: Mapping[str, Any]) -> str:
+    """`80 to 700`, the 80% interval of the items needed; empty where there is none, or both ends are one number."""
+    least, most = row["items_low"], row["items_high"]
+    if open_end(row):
+        return f"at least {count(least)}, no upper end from this pilot"
+    return f"{count(least)} to {count(most)}" if known(least) and least < most else ""
 
 
 def measured_seconds(dataset: Path) -> float | None:

@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile, t_tail
+from metal.stats.source_sums import Draws, SourceSums
 
 P = 0.95  # of a one-sided limit
 FARTHEST = 6.0  # a ratio is looked for from minus this to this; beyond, its interval is open
 _HALVINGS = 45
+Again = Callable[[Draws, bool], tuple[Numbers, Numbers]]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure, its standard error over sources, and the degrees of freedom of Student's t that go with it."""
+    """A figure, its standard error over sources, and the degrees of freedom of Student's t that go with it.
+
+    again: (draws,) figures and errors when sources are drawn anew; with True, the judge's own figure is a person's: of
+    a judge drawn to be like one.
+    """
 
     value: float
     error: float
     df: float
+    again: Again | None = field(default=None, compare=False, repr=False)
 
     def low(self, p: float = P) -> float:
         """The one-sided lower limit."""
@@ -76,6 +83,22 @@ def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
     """
     n = int(times.sum())
     return Measured(value, math.sqrt(max(_covariance(without, without, value, value, times), 0.0)), max(n - 1, 1))
+
+
+def jackknife_again(
+    by: SourceSums, rows: Numbers, figure: Callable[[Numbers], Numbers], draws: Draws
+) -> tuple[Numbers, Numbers]:
+    """(draws,) a figure and its error of `jackknife` when sources are drawn anew.
+
+    rows: (rows, columns) what sources add to its sums; figure: of sums (..., columns).
+    """
+    times = by.drawn(draws)
+    totals, n = times @ rows, times.sum(axis=1)
+    value = figure(totals)
+    without = figure(totals[:, None] - rows)
+    without = np.where(np.isfinite(without), without, value[:, None])
+    away = without - ((times * without).sum(axis=1) / n)[:, None]
+    return value, np.sqrt((n - 1) / n * (times * away**2).sum(axis=1))
 
 
 def _covariance(first: Numbers, second: Numbers, first_value: float, second_value: float, times: Codes) -> float:

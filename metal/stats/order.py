@@ -8,16 +8,16 @@ frequent label. Ranks are held while sources are left out.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
-from metal.stats.measured import Measured, P, Ratio, jackknife, jackknife_ratio
+from metal.stats.measured import Measured, P, Ratio, jackknife, jackknife_again, jackknife_ratio
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.seats import Seats
 from metal.stats.significance import t_tail
-from metal.stats.source_sums import SourceSums
+from metal.stats.source_sums import Draws, SourceSums
 
 _EQUAL = 1e-9
 _DIGITS = 9  # of a mean of levels: equal means must tie
@@ -78,6 +78,19 @@ def z_of_order(by: SourceSums, rows: Numbers) -> float:
     return float(by.times @ each) / math.sqrt(variance) if variance > 1e-12 else 0.0
 
 
+def z_of_order_again(by: SourceSums, rows: Numbers, draws: Draws) -> Numbers:
+    """(draws,) the same when sources are drawn anew."""
+    times = by.drawn(draws)
+    w, x, y, _, _, _ = (times @ rows).T
+    mean_x, mean_y = x / w, y / w
+    each = rows[:, 5] - np.outer(mean_x, rows[:, 2]) - np.outer(mean_y, rows[:, 1])
+    each += np.outer(mean_x * mean_y, rows[:, 0])
+    n = times.sum(axis=1)
+    variance = (times * each**2).sum(axis=1) * n / np.maximum(n - 1, 1)
+    safe = np.where(variance > 1e-12, variance, np.inf)
+    return np.asarray((times * each).sum(axis=1) / np.sqrt(safe))
+
+
 def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
     """(n, 6) what each adds to the sums of `correlation_of`."""
     return np.stack([weight, weight * x, weight * y, weight * x * x, weight * y * y, weight * x * y], axis=1)
@@ -116,12 +129,27 @@ class FigurePair:
     def beyond(self, k: float) -> Measured:
         """The judge's minus k of a person's."""
         without = self._judge_without - k * self._person_without
-        return jackknife(self.judge - k * self.person, without, self.by.times)
+        measured = jackknife(self.judge - k * self.person, without, self.by.times)
+        return replace(measured, again=partial(self._again, k))
+
+    def _again(self, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
+        """(draws,) what `beyond` is when sources are drawn anew; see `Measured.again`."""
+        rows = np.concatenate([self.of_judge, self.of_person], axis=1)
+        half = self.of_judge.shape[1]
+
+        def beyond(sums: Numbers) -> Numbers:
+            return self._figure(sums[..., :half]) - k * self._figure(sums[..., half:])
+
+        value, error = jackknife_again(self.by, rows, beyond, draws)
+        if alike:
+            value = (1 - k) * self._figure(self.by.drawn(draws) @ self.of_person)
+        return value, error
 
     @property
     def of_a_person(self) -> Measured:
         """A person's figure alone."""
-        return jackknife(self.person, self._person_without, self.by.times)
+        measured = jackknife(self.person, self._person_without, self.by.times)
+        return replace(measured, again=lambda draws, _: jackknife_again(self.by, self.of_person, self._figure, draws))
 
     @property
     def share(self) -> Ratio | None:

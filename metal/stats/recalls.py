@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from metal.stats.measured import Measured, P, Ratio, fieller, quantile
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.source_sums import SourceSums
+from metal.stats.source_sums import Draws, SourceSums
 
 _FLOOR = 0.25  # of the binomial variance of a recall, under which a variance over sources is not believed
 
@@ -73,6 +74,7 @@ class Recalls:
         self._floors = [_binomial(recall, items) / count**2 for recall in (of_judge, of_person)]
         self._n, self._larger = by.n, by.n / max(by.n - 1, 1)
         self.influence = all_classes
+        self._sums, self._of = sums, classes
 
     def variance(self, a: float, k: float) -> tuple[float, float]:
         """The variance of a x - k y, and its degrees of freedom.
@@ -94,7 +96,26 @@ class Recalls:
         """a x - k y."""
         variance, df = self.variance(a, k)
         value = a * (self.judge - self.constant) - k * (self.person - self.constant)
-        return Measured(value, math.sqrt(max(variance, 0.0)), df)
+        return Measured(value, math.sqrt(max(variance, 0.0)), df, partial(self._again, a, k))
+
+    def _again(self, a: float, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
+        """(draws,) a x - k y and its standard error when sources are drawn anew; see `Measured.again`."""
+        by, of, count = self._sums.by, self._of, len(self._of)
+        weight, judge, person = (each[:, of] for each in (self._sums.weight, self._sums.judge, self._sums.person))
+        times = by.drawn(draws)
+        larger = (n := times.sum(axis=1)) / np.maximum(n - 1, 1)
+        weights = np.where((total := times @ weight) > 0, total, np.nan)
+        of_judge, of_person = times @ judge / weights, times @ person / weights
+        above, gap = a * judge - k * person, a * of_judge - k * of_person
+        per = 1 / (count * weights)
+        together = larger * (times * (per @ above.T - (gap * per) @ weight.T) ** 2).sum(axis=1)
+        squares = times @ above**2 - 2 * gap * (times @ (above * weight)) + gap**2 * (times @ weight**2)
+        items = self._sums.items[of] * weights / by.total(weight)
+        floors = (times_of * _binomial(recall, items) for times_of, recall in ((a * a, of_judge), (k * k, of_person)))
+        least = _FLOOR * sum(floors) / count**2
+        together += np.maximum(least - larger[:, None] * squares * per**2, 0).sum(axis=1)
+        x, y = (recalls.mean(axis=1) - self.constant for recalls in (of_judge, of_person))
+        return a * (y if alike else x) - k * y, np.sqrt(together)
 
     @property
     def below(self) -> Measured:

@@ -6,14 +6,15 @@ the same. Concordance (Lin 1989) takes the place of agreement: 0 for a constant,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from metal.stats.measured import Measured, jackknife
+from metal.stats.measured import Measured, jackknife, jackknife_again
 from metal.stats.order import FigurePair, midranks, p_no_order, pair_sums, z_of_order
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.source_sums import SourceSums
+from metal.stats.source_sums import Draws, SourceSums
 
 HEAVY = 0.6  # of all squared distances to the median that the farthest tenth of the ratings holds
 LOW = 0.2  # of the seats are low
@@ -141,4 +142,16 @@ class ScoreSeats:
 
         judge, person = (float(each) for each in drops(self.by.total(rows)))
         of_judge, of_person = drops(self.by.without(rows))
-        return jackknife(judge - k * person, of_judge - k * of_person, self.by.times), judge, person
+
+        def again(draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
+            def beyond(sums: Numbers) -> Numbers:
+                of_judge, of_person = drops(sums)
+                return of_judge - k * of_person
+
+            value, error = jackknife_again(self.by, rows, beyond, draws)
+            if alike:
+                value = (1 - k) * drops(self.by.drawn(draws) @ rows)[1]
+            return value, error
+
+        measured = jackknife(judge - k * person, of_judge - k * of_person, self.by.times)
+        return replace(measured, again=again), judge, person

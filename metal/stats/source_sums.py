@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from metal.stats.patterns import Codes, Numbers, distinct
+
+_AT_ONCE = 2_000_000  # numbers of sources drawn
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Sources drawn anew, as many as there are. sources: (n,) their numbers, rising; times: (draws, n)."""
+
+    sources: Codes
+    times: Codes
+
+    @classmethod
+    def of(cls, sources: Codes, draws: int, rng: np.random.Generator) -> Iterator[Draws]:
+        """So many draws of the sources that occur, a few at a time where there are many."""
+        names, n = np.unique(sources), len(np.unique(sources))
+        step = max(1, _AT_ONCE // n)
+        for start in range(0, draws, step):
+            number = min(step, draws - start)
+            picked = rng.integers(n, size=(number, n)) + n * np.arange(number)[:, None]
+            yield cls(names, np.bincount(picked.ravel(), minlength=number * n).reshape(number, n))
 
 
 class SourceSums:
@@ -44,3 +67,10 @@ class SourceSums:
     def without(self, rows: Numbers) -> Numbers:
         """(rows, ...) the sums without one source of each row."""
         return np.asarray(self.total(rows)[None] - rows)
+
+    def drawn(self, draws: Draws) -> Numbers:
+        """(draws, rows) how many sources each row stands for when sources are drawn anew."""
+        times = draws.times[:, np.searchsorted(draws.sources, self.sources)]
+        order = np.argsort(self.row, kind="stable")
+        starts = np.searchsorted(self.row[order], np.arange(len(self.times)))
+        return np.asarray(np.add.reduceat(times[:, order], starts, axis=1), dtype=float)

@@ -48,6 +48,33 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
     assert "Report: run/report.html" in metal("report", "run")
 
 
+def test_verdicts_are_simulated_on_request(metal: Commands) -> None:
+    first = metal("design", "many", "-l", "hi", "-c", "seen", "--out", "first", *QUICK)
+    assert "Items by a formula; `--thorough` simulates them. Below, an 80% interval" in first
+    assert "±" not in first.partition("A judge found like a person")[2].partition("What a language needs")[0]
+    simulated = metal("design", "many", "-l", "hi", "-c", "seen", "--thorough", "--out", "simulated", *QUICK)
+    assert "Items with ± the Monte Carlo error of the simulation. Below, an 80% interval" in simulated
+    assert not len(pd.read_parquet("first/tables/curves.parquet"))
+    assert len(pd.read_parquet("simulated/tables/curves.parquet"))
+
+
+def test_a_study_of_version_0_1_opens(metal: Commands) -> None:
+    """Its verdicts have the old word, its numbers no interval, and its settings do not say how they were found."""
+    metal("design", "many", "-l", "hi", "-c", "seen", "--thorough", "--out", "run", *QUICK)
+    for name in ("needs", "curves", "costs"):
+        file = Path(f"run/tables/{name}.parquet")
+        rows = pd.read_parquet(file).drop(columns=["items_low", "items_high"], errors="ignore")
+        rows["question"] = rows["question"].replace("like a person", "as good as a person")
+        rows.to_parquet(file)
+    settings = Path("run/run.toml")
+    settings.write_text(settings.read_text().replace("thorough = true\n", ""))
+    assert "Report: run/report.html" in metal("report", "run")
+    page = Path("run/report.html").read_text()
+    assert "A judge found like a person with a power of 30%" in page
+    assert "Below, how many times as many sources as there are" in page
+    assert "as good as a person" not in page
+
+
 def test_lines_fit_a_terminal(metal: Commands) -> None:
     options = ("--out", "run", "-l", "hi", "-c", "seen", "--pay", "0.1", "--seconds", "60", *QUICK)
     lines = metal.printed("design", "many", *options).splitlines()

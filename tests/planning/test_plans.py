@@ -11,20 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metal.auditing.verdict import AS_GOOD, INFORMATIVE
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.errors import Undefined
 from metal.planning.cells import DesignSettings, design_cells
-from metal.planning.plans import (
-    MOST_SOURCES,
-    SCORE,
-    SimulatedPoint,
-    narrow_enough,
-    plans,
-    powerful_enough,
-    score_plan,
-    share_of,
-    width_of,
-)
+from metal.planning.plans import SCORE, plans, score_plan
 from metal.planning.sampling import (
     binarised,
     by_panel,
@@ -34,6 +24,14 @@ from metal.planning.sampling import (
     pool_of,
     simulate,
     usual_panel,
+)
+from metal.planning.search import (
+    MOST_SOURCES,
+    SimulatedPoint,
+    narrow_enough,
+    powerful_enough,
+    share_of,
+    width_of,
 )
 from tests.planning.studies import BINARY, study
 
@@ -102,8 +100,16 @@ def test_a_score_needs_what_its_variance_says() -> None:
     plan = score_plan(cell, "g", 1)
     assert plan.needed is not None
     expected = (2 * 1.96 * math.sqrt(plan.value * (1 - plan.value)) / 0.1) ** 2
-    assert abs(plan.needed.sources - expected) <= 4 * plan.needed.error + 2
+    assert abs(plan.needed.sources - expected * 400 / 399) <= 1  # a variance over 400 sources has 399 in it
+    # At 28% of 400 the variance has a relative error of 0.05: 1.28 of these on either side are 80%.
+    assert (plan.low, plan.high) == pytest.approx((0.93 * expected, 1.07 * expected), rel=0.03)
     assert plan.items_of(plan.needed.sources) == plan.needed.sources
+    (cell,), _ = design_cells(data, DesignSettings(width=0.1, thorough=True))
+    simulated = score_plan(cell, "g", 1)
+    assert simulated.needed is not None
+    assert abs(simulated.needed.sources - expected) <= 4 * simulated.needed.error + 2
+    scale = simulated.needed.sources / plan.needed.sources
+    assert (simulated.low, simulated.high) == pytest.approx((plan.low * scale, plan.high * scale), abs=1)
 
 
 def test_more_people_than_there_are_is_not_in_the_data() -> None:
@@ -111,7 +117,7 @@ def test_more_people_than_there_are_is_not_in_the_data() -> None:
         study(criteria={"seen": BINARY}), DesignSettings(raters=(2, 7), rounds=100, margin=0.3, keep=0.3)
     )
     reasons = {(plan.question, plan.raters): plan.reason for plan in plans(cell)}
-    for question in (AS_GOOD, INFORMATIVE, SCORE):
+    for question in (LIKE_A_PERSON, INFORMATIVE, SCORE):
         assert "not in the data: items were rated by up to 3 people, not 7" in reasons[question, 7]
     assert not reasons[INFORMATIVE, 2] + reasons[SCORE, 2]
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, verdict
 from metal.errors import Undefined
 from metal.planning.cells import DesignSettings, design_cells
 from metal.planning.plans import SizePlan, judge_plans
-from metal.planning.verdicts import LIKE_A_PERSON, SimulatedVerdicts, like_a_person, one_more
-from tests.audit.test_verdict import decide
+from metal.planning.verdicts import NEW_JUDGE, SimulatedVerdicts, like_a_person, one_more
 from tests.planning.studies import BINARY, study
 from tests.worlds import MIXES, answers, cell_of
 
@@ -26,7 +25,7 @@ def world(seed: int, mix: str, items: int, rights: tuple[float, ...] = (0.95, 0.
 
 
 def planned(
-    cell: Any, size: int = 3, judges: tuple[str, ...] = (LIKE_A_PERSON, "j"), **settings: Any
+    cell: Any, size: int = 3, judges: tuple[str, ...] = (NEW_JUDGE, "j"), **settings: Any
 ) -> dict[tuple[str, str], SizePlan]:
     """The plans of a cell of `world`, as a study makes them."""
     (design,), _ = design_cells(study(sources=2), DesignSettings(**{"rounds": 250, **settings}))
@@ -43,7 +42,7 @@ def test_a_judge_like_a_person_stands_to_the_others_as_people_do(mix: str, right
     rng, below = np.random.default_rng(0), []
     for _ in range(20):
         answer = (rng.random((1000, 1)) > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
-        said = decide(cell_of(cell.by_people, answer, ordered=cell.ordered, levels=cell.levels))
+        said = verdict(cell_of(cell.by_people, answer, ordered=cell.ordered, levels=cell.levels), "j")
         below.append(said.below_person.value)
     assert np.mean(below) == pytest.approx(0, abs=0.01)
 
@@ -73,27 +72,27 @@ def test_the_power_is_there() -> None:
     # What was promised, what a larger simulation gives, and what the world gives: there the pilot's error comes on top,
     # which for 200 items is about 0.08 of power (ARCHITECTURE.md).
     pilot = world(5, "50/50", 200)
-    plan = planned(pilot, judges=(LIKE_A_PERSON,))[LIKE_A_PERSON, AS_GOOD]
+    plan = planned(pilot, judges=(NEW_JUDGE,), thorough=True)[NEW_JUDGE, LIKE_A_PERSON]
     assert plan.needed is not None
     promised, items = plan.needed.value, plan.needed.sources
     assert promised == pytest.approx(0.8, abs=0.05)
-    drawn = SimulatedVerdicts(pilot, LIKE_A_PERSON, 3, np.random.default_rng(9)).draw(items)
-    fresh = np.mean([next(drawn).verdict == AS_GOOD for _ in range(200)])
+    drawn = SimulatedVerdicts(pilot, NEW_JUDGE, 3, np.random.default_rng(9)).draw(items)
+    fresh = np.mean([next(drawn).verdict == LIKE_A_PERSON for _ in range(200)])
     assert fresh == pytest.approx(promised, abs=0.05)
-    real = np.mean([decide(world(1000 + seed, "50/50", items)).verdict == AS_GOOD for seed in range(100)])
+    real = np.mean([verdict(world(1000 + seed, "50/50", items), "j").verdict == LIKE_A_PERSON for seed in range(100)])
     assert real == pytest.approx(promised, abs=0.05 + 2 * 0.08)
 
 
 def test_one_person_per_item_is_enough_for_informative_only() -> None:
     plans = planned(world(2, "50/50", 200, (0.9,)), size=1)
     assert plans["j", INFORMATIVE].needed is not None
-    assert "unknown how good a person is" in plans["j", AS_GOOD].reason
-    assert "unknown how people differ" in plans[LIKE_A_PERSON, AS_GOOD].reason
+    assert "unknown how good a person is" in plans["j", LIKE_A_PERSON].reason
+    assert "unknown how people differ" in plans[NEW_JUDGE, LIKE_A_PERSON].reason
 
 
 def test_why_no_number_of_items_would_do() -> None:
     def few(cell: Any, judge: str) -> dict[tuple[str, str], SizePlan]:
-        return planned(cell, judges=(judge,), rounds=100)
+        return planned(cell, judges=(judge,), rounds=100, thorough=True)
 
     rng = np.random.default_rng(3)
     disagree = cell_of(rng.integers(0, 2, (200, 3)), rng.integers(0, 2, 200))
@@ -105,7 +104,7 @@ def test_why_no_number_of_items_would_do() -> None:
     people = world(4, "50/50", 300)
     poor = cell_of(people.by_people, np.where(np.arange(300) % 2, people.by_people[:, 0], 0), levels=2)
     plans = few(poor, "j")
-    assert "most often informative, not as good as a person" in plans["j", AS_GOOD].reason
+    assert "most often informative, not like a person" in plans["j", LIKE_A_PERSON].reason
     assert plans["j", INFORMATIVE].needed is not None
     with pytest.raises(Undefined, match="no item was rated by the judge and 4 or more people"):
         SimulatedVerdicts(poor, "j", 4, rng)

@@ -170,17 +170,25 @@ def test_every_reason_for_standing_out_has_advice() -> None:
 
 
 def need(
-    question: str, who: str, items: float, beyond: bool = True, raters: int = 3, verdict: str = ""
+    question: str,
+    who: str,
+    items: float,
+    beyond: bool = True,
+    raters: int = 3,
+    verdict: str = "",
+    ends: tuple[float, float] = (NAN, NAN),
 ) -> dict[str, Any]:
     what = {"criterion": "quality", "language": "hi", "question": question, "who": who, "raters": raters}
     return {
         **what,
         "items_now": 50,
         "items_needed": items,
+        "items_low": ends[0],
+        "items_high": ends[1],
         "extrapolated": beyond,
         "verdict": verdict,
         "target": 0.8,
-        "items_to_buy": max(items - 50, 0),
+        "items_to_buy": 50 if ends[0] > 0 and np.isnan(ends[1]) else max(np.fmax(items, ends[1]) - 50, 0),
         "hours_to_buy": 1.2,
         "usd_to_buy": 1216.0,
     }
@@ -216,6 +224,18 @@ STUDIES = [
     (
         [need(LIKE_A_PERSON, NEW_JUDGE, 100)],
         "To show that a judge like a person is like one on quality in Hindi:",
+    ),
+    (
+        [need(LIKE_A_PERSON, "j", 180, ends=(80, 700))],
+        "For a chance of 80% to show that j is like a person on quality in Hindi: about 180 items (80 "
+        "to 700) x 3 people, of which 50 are there; the other 650 up to the upper end take 1 hour and "
+        "$1,216, 10% test questions and a 20% fee included.",
+    ),
+    (
+        [need(LIKE_A_PERSON, "j", 180, ends=(80, NAN))],
+        "For a chance of 80% to show that j is like a person on quality in Hindi: at least 80 items x 3 "
+        "people, no upper end from this pilot: 50 are there; take 50 more, look, and go on (1 hour and "
+        "$1,216, 10% test questions and a 20% fee included).",
     ),
     (
         [need(SCORE, "g", 60, raters=1)],

@@ -200,7 +200,7 @@ def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
 
 def rich_design(folder: Path) -> Path:
     data = study(sources=20, languages=("ar", "hi"), criteria={"fluency": LIKERT})
-    return written_design(data, folder, prices=Prices(pay=0.1, seconds=60))
+    return written_design(data, folder, prices=Prices(pay=0.1, seconds=60), thorough=True)
 
 
 def bare_design(folder: Path) -> Path:

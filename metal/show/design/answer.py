@@ -11,7 +11,7 @@ from metal.data.text import count, dollars, duration, known, name, percent, plur
 from metal.planning.plans import SCORE
 from metal.planning.verdicts import NEW_JUDGE
 from metal.runs.columns import Row
-from metal.runs.design_run import DesignRun
+from metal.runs.design_run import DesignRun, interval_of, open_end
 from metal.runs.run import spoken
 from metal.show.design.words import designs_compared, limits, pay
 from metal.show.parts import go_on, in_sentence, places, to_hand_out
@@ -69,11 +69,26 @@ def _where(run: DesignRun, row: Row) -> str:
 
 
 def _bought(run: DesignRun, row: Row) -> str:
-    """`216 items x 3 people, of which 16 are there; the other 200 take 8 hours and $200, 10% test ...`"""
-    words = f"{plural(int(row['items_needed']), 'item')} x {plural(int(row['raters']), 'person', 'people')}, of which "
-    words += f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
+    """`about 180 items (80 to 700) x 3 people, of which 16 are there; the other 684 take 8 hours and $200, 10% ...`"""
+    rated = f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
+    people = plural(int(row["raters"]), "person", "people")
     price = " and ".join(filter(None, _price(row)))
-    return words + (f"; the other {count(row['items_to_buy'])} take {price}, {_included(run)}" if price else "")
+    more = count(row["items_to_buy"])
+    if open_end(row):
+        words = f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this pilot: {rated}; "
+        words += f"take {more} more, look, and go on"
+        return words + (f" ({price}, {_included(run)})" if price else "")
+    words = f"{_size(row)} x {people}, of which {rated}"
+    upto = " up to the upper end" if interval_of(row) else ""
+    if price:
+        return f"{words}; the other {more}{upto} take {price}, {_included(run)}"
+    return f"{words}; rate {more} more, up to the upper end" if upto else words
+
+
+def _size(row: Row) -> str:
+    """`about 180 items (80 to 700)`, with the 80% interval; without one the number alone."""
+    items = plural(int(row["items_needed"]), "item")
+    return f"about {items} ({interval_of(row)})" if interval_of(row) else items
 
 
 def _price(row: Row) -> tuple[str, str]:
@@ -103,17 +118,19 @@ def lead(run: DesignRun) -> str:
 
 
 def scope(run: DesignRun) -> str:
-    """What was simulated, for the line above the headline."""
+    """What the numbers rest on, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
-    rounds = f"{plural(run.settings['rounds'], 'round')} a design"
-    return " · ".join([plural(people, "person", "people"), plural(len(run.languages), "language"), rounds])
+    how = "80% intervals by a formula"
+    if run.thorough:
+        how = f"{plural(run.settings['rounds'], 'round')} a design"
+    return " · ".join([plural(people, "person", "people"), plural(len(run.languages), "language"), how])
 
 
 def answer_table(run: DesignRun) -> TableView:
     """What to buy, in this order."""
     rows: Rows = []
     for row in to_buy(run):
-        items = Cell(plural(int(row["items_to_buy"]), "item"), f"of {count(row['items_needed'])}")
+        items = Cell(plural(int(row["items_to_buy"]), "item"), _of_how_many(row))
         people = f"x {plural(int(row['raters']), 'person', 'people')}"
         rows.append([name(_aim(run, row).rstrip(":"), 200), items, people, *_price(row)])
     columns: tuple[str, ...] = ("what for", "to buy", "people", "hours", "price")
@@ -121,6 +138,13 @@ def answer_table(run: DesignRun) -> TableView:
     rows = [[row[place] for place in filled] for row in rows]
     columns = tuple(columns[place] for place in filled)
     return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True)
+
+
+def _of_how_many(row: Row) -> str:
+    """Below what to buy next: the number needed with its interval."""
+    if open_end(row):
+        return f"of at least {count(row['items_low'])}; then look again"
+    return f"of {_size(row)}" if interval_of(row) else f"of {count(row['items_needed'])}"
 
 
 def cards(run: DesignRun) -> Iterator[Remark]:

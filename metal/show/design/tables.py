@@ -10,7 +10,7 @@ from metal.data.text import UNDEFINED, count, figure, interval, known, name, per
 from metal.planning.plans import SCORE
 from metal.planning.study import ALL, LABELLINGS
 from metal.runs.columns import Row
-from metal.runs.design_run import DesignRun
+from metal.runs.design_run import DesignRun, interval_of
 from metal.show.charts.dots import MOST_POPULATIONS, Dot, dots_chart, population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import places
@@ -216,10 +216,10 @@ def needs_table(run: DesignRun, question: str) -> TableView:
     value, now = MEASURES[question]
     form = share if question == SCORE else percent
     notes = [
-        "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
-        "beyond 1 it is as if there were more like these.",
+        _how_sure(run, rows),
         "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
-        "Items, hours and cost are of all that it takes, what is rated now among it; the CSV has what is left to buy.",
+        "Hours and cost are of all that it takes at the upper end, what is rated now among it; the "
+        "CSV has what is left to buy.",
     ]
     if question == SCORE:
         notes.append("Of each criterion and language the generator that needs most; the CSV has all.")
@@ -237,17 +237,34 @@ def needs_table(run: DesignRun, question: str) -> TableView:
             "at_needed": lambda row: form(row["at_needed"]),
         },
         titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
+        without=[column for column in ("now", "at_needed") if not any(known(row[column]) for row in rows)],
         name=f"needs_{KEYS[question]}",
         heads=2,
         notes=notes,
     )
 
 
+def _how_sure(run: DesignRun, rows: Sequence[Row]) -> str:
+    """What stands beside and below a number of items."""
+    beside = "Items with ± the Monte Carlo error of the simulation."
+    if not any(known(row["items_low"]) for row in rows):
+        return (
+            f"{beside} Below, how many times as many sources as there are: beyond 1 it is as if there were more like "
+            "these."
+        )
+    if not run.thorough:
+        beside = "Items by a formula; `--thorough` simulates them."
+    return f"{beside} Below, an 80% interval: the sources there are were drawn anew, and the number found again."
+
+
 def _needed(row: Row) -> Cell:
     if not known(row["items_needed"]):
-        return Cell(UNDEFINED)
+        return Cell(UNDEFINED, interval_of(row))
+    if not known(row["items_error"]):
+        return Cell(count(row["items_needed"]), interval_of(row))
     times = row["sources_needed"] / row["sources_now"]
-    return Cell(f"{count(row['items_needed'])} ± {count(max(1, round(row['items_error'])))}", f"x {times:.1f}")
+    error = count(max(1, round(row["items_error"])))
+    return Cell(f"{count(row['items_needed'])} ± {error}", interval_of(row) or f"x {times:.1f}")
 
 
 def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
@@ -307,7 +324,7 @@ def costs_table(run: DesignRun) -> TableView:
     notes = [
         "A task asks all criteria of an output, and all generators are rated on the same sources; so a language needs "
         "what its most demanding row needs.",
-        "Items, hours and cost are of all that it takes, what is rated now among it.",
+        "Items, hours and cost are of all that it takes at the upper ends, what is rated now among it.",
         f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
         "questions.",
     ]

@@ -9,7 +9,7 @@ from metal.data.text import count, dollars, known, listed, plural, with_minus, w
 from metal.planning.plans import ITEMS, SCORE
 from metal.planning.study import LEAST_ITEMS
 from metal.planning.verdicts import NEW_JUDGE
-from metal.runs.design_run import DesignRun
+from metal.runs.design_run import DesignRun, interval_of
 from metal.runs.run import spoken
 from metal.show.design.tables import asked_for, designs
 
@@ -22,9 +22,9 @@ SOURCES = {
 
 
 def facts(run: DesignRun) -> dict[str, str]:
-    """What was simulated, what labels are best spent on, what is needed, what it costs, what not to conclude."""
+    """What the plan rests on, what labels are best spent on, what is needed, what it costs, what not to conclude."""
     lines = {
-        "Simulated": _simulated(run),
+        "Planned from": _planned_from(run),
         "One label or several": designs_compared(run),
         **{about: _items_needed(run, question) for question, about in QUESTIONS.items()},
         "Pay": pay(run),
@@ -33,13 +33,15 @@ def facts(run: DesignRun) -> dict[str, str]:
     return {about: words for about, words in lines.items() if words}
 
 
-def _simulated(run: DesignRun) -> str:
+def _planned_from(run: DesignRun) -> str:
     criteria = dict.fromkeys(within(run.criterion(criterion)) for criterion, _ in run.cells)
     languages = [spoken(code) for code in run.languages]
     people = sum(rater.kind == "human" for rater in run.raters.values())
+    rounds = plural(run.settings["rounds"], "round")
+    how = f"Simulated in {rounds} per design" if run.thorough else "Items by a formula, budgets of labels simulated in "
+    how += "" if run.thorough else rounds
     return (
-        f"{plural(run.settings['rounds'], 'round')} per design, from the ratings of "
-        f"{plural(people, 'person', 'people')} on {listed(list(criteria))} in "
+        f"{how}, from the ratings of {plural(people, 'person', 'people')} on {listed(list(criteria))} in "
         f"{listed(languages) if len(languages) < 12 else len(languages)}."
     )
 
@@ -76,15 +78,14 @@ def _items_needed(run: DesignRun, question: str) -> str:
     enough = sum(not row["extrapolated"] for row in defined)
     left = len(rows) - len(defined)
     undefined = f" It is undefined for {left}; the reasons stand under the table." if left else ""
-    return f"{words}. The data have enough in {enough} of {len(defined)} cases.{undefined}"
+    return f"{words}. The data have enough, also at the upper end, in {enough} of {len(defined)} cases.{undefined}"
 
 
 def _items(run: DesignRun, row: dict[str, Any]) -> str:
     times = row["sources_needed"] / row["sources_now"]
-    return (
-        f"{count(row['items_needed'])} items for {run.where(row['criterion'], row['language'])}, {within(row['who'])} "
-        f"({times:.1f} times the {count(row['items_now'])} there are)"
-    )
+    beside = interval_of(row) or f"{times:.1f} times the {count(row['items_now'])} there are"
+    where = run.where(row["criterion"], row["language"])
+    return f"{count(row['items_needed'])} items for {where}, {within(row['who'])} ({beside})"
 
 
 def pay(run: DesignRun) -> str:
@@ -99,13 +100,46 @@ def pay(run: DesignRun) -> str:
 
 
 def limits(run: DesignRun) -> str:
-    """What a simulation from the data does not show."""
+    """What a plan from the data does not show."""
     rows = run.records("needs")
     few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
     return (
-        "That the next sources, outputs and people are like these: the simulation draws from what there is"
+        "That the next sources, outputs and people are like these: the plan rests on what there is"
         + (f", here from as few as {plural(few, 'source')}" if few else "")
         + ". A binary scale made from ratings is not a question that was asked with two answers."
+    )
+
+
+BY_FORMULA = (
+    "A standard error shrinks with the square root of the number of sources. Each figure whose limit "
+    "a verdict asks for gives n = n0 ((z(p) + z(power)) x error / (figure - bound))^2 with the n0 "
+    "sources there are, and the largest n counts. For the width of a score n = n0 (width now / width "
+    "asked for)^2. No verdict is simulated: `--thorough` does that."
+)
+INTERVAL_WORDS = (
+    "80% interval: the sources there are, drawn with replacement 200 times, give 200 numbers, of which "
+    "the 10% and 90% quantiles are the ends. Where more than a tenth of them are out of reach, the "
+    "ratings there are show no upper end: rate some more, look, and go on."
+)
+NOT_ASKED = (
+    "What an audit of the ratings there are says already is not asked. Nothing is asked where people "
+    "disagree now: no judge can be validated there, so guidelines come first."
+)
+
+
+def _simulated(run: DesignRun) -> str:
+    """How a simulation finds a number of items."""
+    settings = run.settings
+    rules = f"margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}"
+    return (
+        "Sources, each with all its outputs, are drawn with replacement, and k of the people of each "
+        "item at random. For scores the number that gives the width, of the central 95% of the rounds, "
+        f"is searched along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are "
+        f"halved. What is found rests on {settings['rounds'] // 5} rounds or more; ± is the Monte "
+        "Carlo error only. Power is the share of rounds with the verdict: each round is a cell that is "
+        f"put to the rules of an audit ({rules}); a power far from what is asked for is left after a "
+        f"few rounds. Undefined where {ITEMS[-1]:,} items are not enough. It need not rise everywhere: "
+        "with more items a careless person may be left out, or another one."
     )
 
 
@@ -126,21 +160,13 @@ def definitions(run: DesignRun) -> dict[str, str]:
         "/ items.",
         "Populations": f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or "
         "more. A score that hangs on who rates differs between them however many items there are.",
-        "Items needed": "Sources, each with all its outputs, are drawn with replacement, and k of the people of each "
-        "item at random. For scores the number that gives the width, of the central 95% of the rounds, is searched "
-        f"along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are halved. What is found "
-        f"rests on {settings['rounds'] // 5} rounds or more; ± is the Monte Carlo error only.",
-        "Power": "The share of rounds with the verdict: each round is a cell that is put to the rules of an audit "
-        f"(margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor "
-        f"{settings['people_floor']:g}); a power far from what is asked for is left after a few rounds. Undefined "
-        f"where {ITEMS[-1]:,} items are not enough. What an audit of the ratings there are says already is not asked. "
-        "Nothing is asked where people disagree now: no judge can be validated there, so guidelines come first. "
-        "It need not rise everywhere: with more items a careless person may be left out, or another one.",
+        "Items needed": (_simulated(run) if run.thorough else BY_FORMULA) + f" {INTERVAL_WORDS} {NOT_ASKED}",
         NEW_JUDGE.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
         "mistakes, every class of the others as often as the person left out, on average over the people. It is no "
         "copy of any person: people who differ much from each other make real judges better or worse than it.",
         "Share kept": "Of what a person knows beyond a constant answer, the share that the judge keeps in the data.",
         "Cost": "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's "
-        "fee on top. What to buy next is priced without the items that are rated now.",
+        "fee on top, at the upper end of the interval. What to buy next is priced without the items that are "
+        "rated now.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }

@@ -1,0 +1,162 @@
+"""The smallest number of sources with a width or a power, searched among simulated ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.bootstrap import percentile_interval
+from metal.stats.patterns import Numbers
+
+MOST_SOURCES = 10_000_000
+# Quantiles p, q of n normal values have variances p (1 - p) / (n density(p)^2) and covariance p (1 - q) / (n density(p)
+# density(q)); for 0.025 and 0.975 their difference has a standard error of this times sd / sqrt(n).
+_SPREAD = 3.73
+_STEPS = 12  # of the search for a width, after which the last number of sources stands
+_TRIES = 4  # of the search for a power, each of which leaves at most 70% of what was left
+
+
+@dataclass(frozen=True)
+class SimulatedPoint:
+    """A width or a power at a number of sources, with its Monte Carlo standard error."""
+
+    sources: int
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Needed:
+    """The smallest number of sources. error: its Monte Carlo standard error; value, value_error: what was simulated
+    there.
+    """
+
+    sources: int
+    error: float
+    value: float
+    value_error: float
+
+
+Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the rounds
+
+
+def width_of(values: Numbers, sources: int) -> SimulatedPoint:
+    """The width of the central 95% of the rounds. Raises Undefined where most rounds have no value.
+
+    Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds): the quantiles
+    themselves have none where the figure takes few values.
+    """
+    interval = percentile_interval(values)
+    if interval is None:
+        raise Undefined("the figure is undefined in most samples")
+    defined = values[~np.isnan(values)]
+    return SimulatedPoint(sources, interval[1] - interval[0], _SPREAD * float(defined.std()) / math.sqrt(len(defined)))
+
+
+def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
+    """The share of rounds that passed; its error is that of a share, with half a round on either side."""
+    rounds = len(passed)
+    near = (passed.sum() + 0.5) / (rounds + 1)
+    return SimulatedPoint(sources, float(passed.mean()), math.sqrt(near * (1 - near) / rounds))
+
+
+def grid(sources: int) -> list[int]:
+    """Numbers of sources from an eighth of those there are to eight times as many, doubling; two at least."""
+    return sorted({max(2, math.ceil(sources * 2.0**power)) for power in range(-3, 4)})
+
+
+def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2) -> Needed:
+    """The smallest number of sources with a width of at most `target`.
+
+    `grid` is simulated first, for the curve, and from there on what the search needs. Raises Undefined where
+    MOST_SOURCES are not enough.
+    """
+    points = [measure(number, 1) for number in grid(sources)]
+    while points[-1].value > target:
+        last = points[-1]
+        if last.sources >= MOST_SOURCES:
+            raise Undefined(f"{MOST_SOURCES:,} sources are not enough")
+        # Where 1 / sqrt(n) puts it, and a little further.
+        further = math.ceil(last.sources * min((last.value / target) ** 2 * 1.2 + 1, 1e6))
+        points.append(measure(min(MOST_SOURCES, further), 1))
+    if points[0].value <= target and points[0].sources <= least:
+        first = measure(least, 4)
+        return Needed(least, 0.0, first.value, first.error)
+    while points[0].value <= target and points[0].sources > least:
+        points.insert(0, measure(max(least, points[0].sources // 4), 1))
+    turn = max((place for place, point in enumerate(points) if point.value > target), default=0)
+    return _between(points[turn], points[min(turn + 1, len(points) - 1)], measure, target, least)
+
+
+def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> Needed:
+    """The smallest number of sources with a power of at least `target`, from the first of the rising numbers on.
+
+    The numbers are halved; then what lies between two of them is tried a few times, with four times the rounds, until
+    the power is the target within its Monte Carlo error. Raises Undefined where the last is not enough.
+    """
+    low, high = -1, len(numbers)
+    ends: dict[int, SimulatedPoint] = {}
+    while high - low > 1:
+        middle = (low + high) // 2
+        ends[middle] = measure(numbers[middle], 1)
+        low, high = (low, middle) if ends[middle].value >= target else (middle, high)
+    if high == len(numbers):
+        raise Undefined(f"{numbers[-1]:,} sources are not enough")
+    right = here = ends[high]
+    left = ends.get(low, right)
+    for _ in range(_TRIES):
+        if right.sources - left.sources < 2:
+            here = right
+            break
+        share = np.clip((target - left.value) / max(right.value - left.value, 1e-9), 0.3, 0.7)
+        between = round(left.sources * (right.sources / left.sources) ** float(share))
+        here = measure(int(np.clip(between, left.sources + 1, right.sources - 1)), 4)
+        if abs(here.value - target) <= here.error:
+            break
+        left, right = (left, here) if here.value >= target else (here, right)
+    else:
+        here = right
+    final = measure(here.sources, 4)
+    slope = (right.value - left.value) / math.log(right.sources / left.sources) if right.sources > left.sources else 1
+    return Needed(final.sources, final.sources * final.error / max(slope, 0.1), final.value, final.error)
+
+
+def _between(low: SimulatedPoint, high: SimulatedPoint, measure: Measure, target: float, least: int) -> Needed:
+    """Steps along the line through two points in logarithms, the second narrow enough.
+
+    Every number is simulated with four times the rounds; it ends where what is left is within the Monte Carlo error,
+    or at a number it had before, and takes the nearest.
+    """
+    slope = _slope(low, high)
+    guess = _solve(high, slope, target)
+    seen: dict[int, SimulatedPoint] = {}
+    for _ in range(_STEPS):
+        number = int(np.clip(guess, least, MOST_SOURCES))
+        if number in seen:
+            break
+        seen[number] = here = measure(number, 4)
+        if abs(here.value - target) <= here.error:
+            break
+        guess = _solve(here, slope, target)
+        guess = float(np.clip(guess, number / 2, number * 2))
+    number, here = min(seen.items(), key=lambda item: abs(item[1].value - target))
+    in_logs = here.error / here.value if here.value else here.error
+    return Needed(number, number * in_logs / abs(slope), here.value, here.error)
+
+
+def _slope(low: SimulatedPoint, high: SimulatedPoint) -> float:
+    """Change of log width over log sources, near -1/2."""
+    step = math.log(high.sources / low.sources)
+    positive = step and low.value > 0 and high.value > 0
+    return float(np.clip(math.log(high.value / low.value) / step if positive else -0.5, -1.0, -0.3))
+
+
+def _solve(point: SimulatedPoint, slope: float, target: float) -> float:
+    """The number of sources at which the line through the point meets the target, rounded up."""
+    if point.value <= 0:
+        return point.sources
+    return math.ceil(point.sources * math.exp(float(np.clip(math.log(target / point.value) / slope, -5, 5))))
