@@ -266,8 +266,8 @@ def score_plan(cell: DesignCell, generator: str, size: int) -> SizePlan:
 def _score_by_formula(plan: SizePlan, pool: Pool, rng: np.random.Generator) -> SizePlan:
     """The plan with what the variance of a mean says."""
     scores, items = pool.sums.T
-    one = np.ones_like(scores)
-    columns = np.stack([scores, items, scores**2, scores * items, items**2, one], axis=1)
+    counted = np.ones_like(scores)
+    columns = np.stack([scores, items, scores**2, scores * items, items**2, counted], axis=1)
     moments = Pool(columns, pool.chances, pool.sources)
     of_pilot = pool.sources * (pool.chances @ columns)
     times, width = score_times(of_pilot, moments.draw(pool.sources, DRAWS, rng), plan.target)
