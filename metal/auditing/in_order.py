@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from metal.auditing.side import Side
+from metal.auditing.side import SeatedJudge
 from metal.auditing.standing import Standing
 from metal.data.records import Estimate
 from metal.stats.measured import Measured
-from metal.stats.order import Pair, pair_sums, with_answer
+from metal.stats.order import FigurePair, pair_sums, with_answer
 
 NAMES = (
     *("quadratic_kappa", "person_quadratic_kappa"),
@@ -53,14 +53,14 @@ def _undefined(beside: Standing) -> str:
     return "" if beside.items else "no answer to an output with two people"
 
 
-def _levels(side: Side) -> Pair:
+def _levels(side: SeatedJudge) -> FigurePair:
     """Judge and person beside the mean of the others, by the values of the levels about their middle."""
     seats = side.seats
     values = side.values - side.values.mean()
     others = seats.rest @ values / np.maximum(seats.rest.sum(axis=1), 1)
     of_people = seats.by_item(pair_sums(np.ones(len(others)), others, values[seats.own]))[side.kind]
     of_judge = with_answer(of_people, seats.numbers()[side.kind], values[side.answer])
-    return Pair(side.by, side.by.rows(of_judge), side.by.rows(of_people), "order")
+    return FigurePair(side.by, side.by.rows(of_judge), side.by.rows(of_people), "order")
 
 
 def _estimate(measured: Measured, beside: Standing) -> Estimate:
