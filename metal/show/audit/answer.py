@@ -188,6 +188,9 @@ def _second_person(run: AuditRun) -> Remark:
     draw = f"metal sample labels {folder} --labels {SECOND_PERSON}"
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
     words = f"Have a second person rate {SECOND_PERSON} items of each language:"
+    if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:
+        asks = f"people need a question for {listed(bare)}; where that is missing, `metal criterion new` writes it"
+        words = f"{words.removesuffix(':')} ({asks}):"
     return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
 
 
