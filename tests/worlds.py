@@ -75,7 +75,7 @@ class World:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of judges; all but the first are not as good as a person, or with one person per item know nothing."""
+        """Kinds of judges; all but the first are not like a person, or with one person per item know nothing."""
         worse = KNOW_NOTHING if self.people == 1 else WORSE
         return (LIKE_A_PERSON, *worse, *(WORSE_ON_FIVE if self.mix == "5 ordered" and self.people > 1 else ()))
 
