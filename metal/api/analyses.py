@@ -244,9 +244,7 @@ def design(
     keep: Keep = 0.7,
     people_floor: PeopleFloor = 0.2,
     bad: Bad = "",
-    thorough: Annotated[
-        bool, Option("Simulate the verdicts, which takes minutes; else a formula says how many items they need.")
-    ] = False,
+    thorough: Annotated[bool, Option("Simulate instead of a formula; takes minutes.")] = False,
     rounds: Annotated[int, Option("Of every simulation; verdicts are simulated in a fifth.", rare=True)] = 500,
     pay: Annotated[float | None, Option("For one task: one person rates one output.", metavar="USD")] = None,
     seconds: Annotated[float | None, Option("A task takes. [default: the median that forms have measured]")] = None,

@@ -82,7 +82,7 @@ def held(world: HardWorld, judge: str, question: str, pilots: int) -> Held:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pilots", type=int, default=100)
+    parser.add_argument("--pilots", type=int, default=40)
     options = parser.parse_args()
     print(f"{'world':24} {'judge':20} {'plan':13} pilot   true  planned inside enough  point   open")
     every = []
