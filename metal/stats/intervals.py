@@ -18,6 +18,8 @@ from metal.stats.agreement import Disagreement
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile
 
+LEAST_DISAGREEING = 3  # sources in which anybody disagrees, for a jackknife of agreement beyond chance
+
 
 def wilson(share: float, size: float, z: float) -> tuple[float, float]:
     """Wilson's score interval of a share of `size` items, at z standard errors; [0, 1] without items.
@@ -74,8 +76,8 @@ def beyond_chance_interval(
 
     The delete-one-source jackknife of log(Do / De), for which Do and De are computed anew each
     time, with Student's t on as many degrees of freedom as there are sources in which anybody
-    disagrees, less one. Where all disagreement is in one source, or there is none, Wilson's
-    interval of Do at fixed De.
+    disagrees, less one. Where these are fewer than three, t would say nothing (12.7 standard errors
+    from two): Wilson's interval of Do at fixed De.
     Source: Arvesen (1969), the jackknife of a ratio; coverage in tests/bench/beyond_chance.py.
     """
     holds = ~np.isnan(alone.observed)
@@ -86,13 +88,13 @@ def beyond_chance_interval(
     ratios = (without.observed / np.where(without.expected > 0, without.expected, np.nan))[holds]
     logs = np.log(np.where(ratios > 1e-12, ratios, np.nan))  # what rounding leaves of 0, too
     variance = jackknife_variance(logs, times)
-    if not variance > 1e-15:  # NaN, too
+    disagreeing = int(times[alone.observed[holds] > 1e-12].sum())
+    if disagreeing < LEAST_DISAGREEING or not variance > 1e-15:  # NaN, too
         of_observed = jackknife_variance(without.observed[holds], times)
         ends = share_interval(float(seen.observed), of_observed, items, sources, p)
         low, high = (1 - end / expected for end in reversed(ends))
         return low, high
-    disagreeing = int(times[alone.observed[holds] > 1e-12].sum())
-    half = few_sources(p, max(disagreeing, 2)) * math.sqrt(variance)
+    half = few_sources(p, disagreeing) * math.sqrt(variance)
     ratio = float(seen.observed) / expected
     return max(1 - ratio * math.exp(half), 1 - 1 / expected), 1 - ratio * math.exp(-half)
 

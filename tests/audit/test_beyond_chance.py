@@ -71,6 +71,15 @@ def test_all_disagreement_in_one_source_is_no_certainty() -> None:
     assert 0 < estimate.low < 0.8 < estimate.high < 1
 
 
+def test_two_disagreements_leave_an_interval_that_says_something() -> None:
+    """Student's t of one degree of freedom would put the lower end of a kappa of .91 at -2."""
+    codes = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [40, 18, 1, 1], axis=0)
+    estimate = kappa(codes, np.arange(60))
+    assert estimate.value == pytest.approx(0.92, abs=0.01)
+    assert estimate.low is not None
+    assert 0.6 < estimate.low < 0.8
+
+
 def test_four_items_of_a_second_class_give_no_interval_and_say_so(make_dataset: MakeDataset) -> None:
     rare: list[int | None] = [0, 0, 0, 0, *[2] * 56]
     other: list[int | None] = [2, 0, 0, 0, *[2] * 56]
