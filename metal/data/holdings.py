@@ -28,6 +28,8 @@ MARKED_BY = {"sample": "sample", "probes": "probe plan"}  # tables of dataset.to
 WITHOUT_PEOPLE = ("sample",)  # verbs whose datasets have no ratings: people's were added since
 GATES = "gates.jsonl"  # in the anchors and in the baseline of a gate
 SHEETS = "annotate"  # the verb whose folders people fill in
+BOARD = "billboard"
+HISTORY = "history.jsonl"  # of a board, in its runs and in its dataset's folder `board`
 EXPORT = "export"
 EXPORTED = {"output", "criterion", "rater", "score", "label"}  # columns of every table that it writes
 CROWD = "billboard crowd"
@@ -113,12 +115,15 @@ def title(folder: Path) -> str:
     return f"a run of `metal {maker}`" if maker else "not what would be written there"
 
 
-def treasures(folder: Path) -> str:
-    """What a folder holds that is not to be replaced, with its files, in words; empty for nothing."""
-    return ", ".join(f"{words} ({file})" for file, words in _treasures(folder))
+def treasures(folder: Path, *, again: bool = False) -> str:
+    """What a folder holds that is not to be replaced, with its files, in words; empty for nothing.
+
+    again: whether it is replaced by the same work on the same data, which has the same history of a board.
+    """
+    return ", ".join(f"{words} ({file})" for file, words in _treasures(folder, again))
 
 
-def _treasures(folder: Path) -> Iterator[tuple[str, str]]:
+def _treasures(folder: Path, again: bool) -> Iterator[tuple[str, str]]:
     for file, words in _PAID.items():
         if _holds_something(folder / file):
             yield file, words
@@ -127,8 +132,11 @@ def _treasures(folder: Path) -> Iterator[tuple[str, str]]:
         yield GATES, "what a gate compares with"
     if (folder / "dataset.toml").is_file():
         yield from _in_dataset(folder)
-    if maker_of(folder) == SHEETS:
+    maker = maker_of(folder)
+    if maker == SHEETS:
         yield from _sheets(folder)
+    if maker == BOARD and not again and _has_the_only_history(folder):
+        yield HISTORY, "the only history of a board"
 
 
 def _in_dataset(folder: Path) -> Iterator[tuple[str, str]]:
@@ -162,6 +170,22 @@ def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
         elif path.name in written and digest(path.read_bytes()) != written[path.name]:
             yield path.name, "a sheet that was filled in"
             return
+
+
+def _has_the_only_history(run: Path) -> bool:
+    """Whether a run of a board has a version that is not in the history of its dataset: that could not be written."""
+    try:
+        data = next(iter(read_toml(run / "run.toml")["datasets"]), {})
+        of_dataset = Path(str(data.get("path", ""))) / "board" / HISTORY
+        recorded = _versions(of_dataset) if of_dataset.is_file() else set()
+        return not _versions(run / HISTORY) <= recorded
+    except (DataError, OSError, KeyError, AttributeError, TypeError):
+        return _holds_something(run / HISTORY)
+
+
+def _versions(history: Path) -> set[tuple[str, str]]:
+    """Number and digest of each version."""
+    return {(str(entry.get("version")), str(entry.get("digest"))) for _, entry in read_jsonl(history)}
 
 
 def note_gate(folder: Path, gate: Path) -> None:

@@ -32,12 +32,18 @@ BY_HAND = "Give another `out`, or move it away by hand"
 
 
 def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> None:
-    """Raises UsageError when `folder` exists and may not be replaced.
+    """Raises UsageError when `folder` exists and may not be replaced, or cannot be written.
 
     maker: the verb that is to write it. force: whether the user wants to replace what this verb wrote. again: whether
     it is the same work done again, which needs no word of the user.
     """
     recover(folder)
+    _check_free(folder, maker, force=force, again=again)
+    _check_can_be_written(folder)
+
+
+def _check_free(folder: Path, maker: str, *, force: bool, again: bool) -> None:
+    """Raises UsageError when `folder` exists and may not be replaced (see check_new)."""
     if not folder.exists():
         return
     problem = refusal(folder, maker, keeping=force or not again)
@@ -49,6 +55,21 @@ def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool
         raise UsageError(f"{folder} cannot be written to; change its rights, or give another `out`")
 
 
+def _check_can_be_written(folder: Path) -> None:
+    """Raises UsageError where nothing can be made at the place of `folder`, which a trial shows."""
+    target = folder.resolve()
+    nearest = next(parent for parent in target.parents if parent.exists())
+    trial = nearest / _partial(target).name
+    try:
+        trial.mkdir()
+        trial.rmdir()
+    except FileExistsError:  # it is being filled
+        return
+    except OSError as error:
+        why = f"{nearest}: {(error.strerror or str(error)).lower()}"
+        raise UsageError(f"{folder} cannot be written ({why}); give another `out`, or change its rights") from None
+
+
 def refusal(folder: Path, maker: str, *, keeping: bool = True) -> str:
     """Why this verb does not replace what is in the folder, in a line that says what to do; empty where it does.
 
@@ -58,7 +79,7 @@ def refusal(folder: Path, maker: str, *, keeping: bool = True) -> str:
         return f"{folder} exists and is a file; give a folder as `out`"
     if is_empty(folder):
         return ""
-    holds = treasures(folder)
+    holds = treasures(folder, again=not keeping)
     if maker_of(folder) != maker or not maker:
         what = title(folder) + (f" and holds {holds}" if holds else "")
         return f"{folder} is {what}; it is not replaced. {BY_HAND}"
@@ -99,11 +120,12 @@ def new_folder(folder: Path, maker: str = "", *, force: bool = False, again: boo
 
     What force replaces is kept; so is what `again` replaces where somebody has put files of their own there.
     """
-    check_new(folder, maker, force=force, again=again)
+    recover(folder)
+    _check_free(folder, maker, force=force, again=again)
     target = folder.resolve()
     with _filled(target) as partial:
         yield partial
-        check_new(folder, maker, force=force, again=again)  # another process may have been faster
+        _check_free(folder, maker, force=force, again=again)  # another process may have been faster
         if not target.exists():
             os.replace(partial, target)
         elif not is_empty(target) and (force or others(target)):
@@ -128,7 +150,7 @@ def rewritten(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _filled(target: Path) -> Iterator[Path]:
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    partial = _partial(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(0o700 if target.exists() else 0o777)
@@ -136,6 +158,11 @@ def _filled(target: Path) -> Iterator[Path]:
         yield partial
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def _partial(target: Path) -> Path:
+    """Where a folder is filled that is to be `target`."""
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
 
 
 def _change(target: Path, partial: Path, *, keep: bool) -> None:

@@ -318,6 +318,34 @@ def test_a_board_that_is_refused_records_nothing(force: Metal, more: tuple[str, 
     assert snapshot(force.cwd) == before
 
 
+@pytest.mark.parametrize("out", ["notes.txt/board", "/proc/board", "o" * 252])
+def test_a_board_whose_folder_cannot_be_made_records_nothing(force: Metal, out: str) -> None:
+    (force.cwd / "notes.txt").write_text("mine")
+    before = snapshot(force.cwd)
+    said = force.refused("billboard", "one", "--resamples", "100", "--permutations", "100", "--out", out)
+    assert "give another --out" in said
+    assert snapshot(force.cwd) == before
+
+
+def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
+    """The dataset's own folder cannot be written, so that its runs alone say what the board was like."""
+    (force.cwd / "one" / "board").write_text("in the way of a history")
+    command = words("billboard", "one")
+    first = force(*command)
+    assert "one cannot be written, or changed meanwhile" in first.out
+    force(*command)  # the same again
+    before = whole(force.cwd / "out")
+    for data, more in (("two", ()), ("two", ("--force",)), ("one", ("--force",))):
+        said = force.refused(*words("billboard", data), *more)
+        assert "--force" not in said
+        assert "out holds the only history of a board (history.jsonl) and is not replaced" in said or not more
+    assert whole(force.cwd / "out") == before
+    shutil.move(force.cwd / "out", force.cwd / "second.replaced")
+    force(*words("billboard", "two")[:-1], "second")
+    said = force.refused(*words("billboard", "two")[:-1], "second", "--force")
+    assert "second.replaced, which holds the only history of a board" in said
+
+
 def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(force: Metal) -> None:
     force("sample", "labels", "one", "--labels", "3")
     drawn = force.cwd / "one" / "annotation" / "drawn.jsonl"
