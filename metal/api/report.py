@@ -119,8 +119,8 @@ def report(
     generators, the ensemble, who overrates machines, history. Of `metal.monitor`, `leaderboard` and `design`: the
     people, the generators they rank, what a study needs. Methods and signatures of all.
 
-    `figures` and `latex` add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
-    need the extra metal-eval[figures].
+    `figures` and `latex` add to a folder what a paper needs; files of the same names that change are kept in
+    NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
 
     Returns what was written. Raises UsageError when the folder is not a run with a page.
     """

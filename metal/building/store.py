@@ -157,7 +157,7 @@ def note_drawn(dataset: Path, records: Sequence[Mapping[str, Any]], number: str,
             f"and as many `{number}` or more, or `force=True`, and their labels do not count"
         )
     (dataset / FOLDER).mkdir(exist_ok=True)
-    if not lost:
+    if not force or list(drawn.values()) == list(records):
         write_jsonl(dataset / FOLDER / DRAWN, records)
         return
     with kept_file(dataset / FOLDER / DRAWN):  # what people rated counts by the probabilities of that draw

@@ -10,7 +10,7 @@ import logging
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -23,6 +23,7 @@ from metal.data.files import (
     in_one_step,
     put_aside,
     recover,
+    write_new,
 )
 from metal.data.holdings import first_row, is_empty, maker_of, others, title, treasures
 from metal.errors import UsageError
@@ -202,16 +203,27 @@ def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
         tell_of_kept(folder)
 
 
-def tell_of_kept(place: Path) -> None:
-    """Say where a folder or file that was replaced is, and how to bring it back."""
-    kept = kept_name(place)
-    place = kept.with_name(kept.name.removesuffix(REPLACED))
-    spare, number = place.with_name(f"{place.name}.new"), 1
-    while os.path.lexists(spare):
-        number += 1
-        spare = place.with_name(f"{place.name}.new-{number}")
-    named = [shlex.quote(str(path) if not str(path).startswith("-") else f"./{path}") for path in (place, spare, kept)]
-    TELL.get()("{0} was replaced; to bring it back: mv {0} {1} && mv {2} {0}".format(*named))
+def tell_of_kept(*places: Path) -> None:
+    """Say where folders or files that were replaced are, and how to bring them back."""
+    names, commands = [], []
+    for place in places:
+        kept = kept_name(place)
+        place = kept.with_name(kept.name.removesuffix(REPLACED))
+        spare, number = place.with_name(f"{place.name}.new"), 1
+        while os.path.lexists(spare):
+            number += 1
+            spare = place.with_name(f"{place.name}.new-{number}")
+        names.append(_typed(place))
+        commands.append(f"mv {_typed(place)} {_typed(spare)} && mv {_typed(kept)} {_typed(place)}")
+    replaced = f"{names[0]} was replaced; to bring it back:"
+    if len(names) > 1:
+        replaced = f"{' and '.join(names)} were replaced; to bring them back:"
+    TELL.get()(f"{replaced} {' && '.join(commands)}")
+
+
+def _typed(path: Path) -> str:
+    """The path as a word of a shell's command."""
+    return shlex.quote(str(path) if not str(path).startswith("-") else f"./{path}")
 
 
 # ---------------------------------------------------------------- files
@@ -253,6 +265,50 @@ def kept_file(path: Path) -> Iterator[None]:
             tell_of_kept(path)
     finally:
         spare.unlink(missing_ok=True)
+
+
+def check_kept_files(places: Collection[Path]) -> None:
+    """Raises UsageError where the copies of files in a folder of METAL's would take the place of something else."""
+    for kept in map(kept_name, places):
+        if kept.is_symlink() or kept.is_dir():
+            raise UsageError(f"{kept} is in the place of what is to be kept. Move {kept} away by hand first")
+
+
+def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write these files into a folder, where others may be.
+
+    Those that change are kept, one copy, in a folder beside it. Raises UsageError where that holds something else.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    changed = [name for name, content in contents.items() if _differs(folder / name, content)]
+    if changed:
+        _keep_files(folder, changed, contents)
+    for name, content in contents.items():
+        write_new(folder / name, content)
+    if changed:
+        files = "1 file in {} was" if len(changed) == 1 else f"{len(changed)} files in {{}} were"
+        command = f"cp {_typed(kept_name(folder))}/* {_typed(folder)}"
+        TELL.get()(f"{files.format(folder)} replaced; to bring back what was there: {command}")
+
+
+def _differs(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() != content
+
+
+def _keep_files(folder: Path, names: Collection[str], ours: Collection[str]) -> None:
+    """Copy files to the folder that keeps them. ours: the names that an earlier copy may have."""
+    kept, target = kept_name(folder), folder.resolve()
+    if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
+        raise UsageError(f"{kept} is in the place of what is to be kept. Move {kept} away by hand first")
+    foreign = [entry.name for entry in kept.iterdir() if entry.name not in ours] if kept.is_dir() else []
+    if foreign:
+        raise UsageError(f"{kept} holds {foreign[0]} and is not replaced. Move {kept} away by hand first")
+    with _filled(target) as partial:
+        for name in names:
+            shutil.copy2(folder / name, partial / name)
+        old = aside_name(target, partial)
+        os.rename(partial, old)
+    put_aside(old, target)
 
 
 def heads(path: Path) -> list[str]:

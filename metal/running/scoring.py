@@ -19,7 +19,16 @@ from metal.data.files import check_outside, one_writer, recover, whole_text, wri
 from metal.data.ratings import FACTS, facts_in, tidy_facts
 from metal.data.ratings_files import find_ratings, write_facts
 from metal.data.records import METRIC_SCORE, Direction, Rater
-from metal.data.replacing import check_new, new_folder, refusal, remedy, rewritten
+from metal.data.replacing import (
+    check_kept_files,
+    check_new,
+    kept_name,
+    new_folder,
+    refusal,
+    remedy,
+    rewritten,
+    tell_of_kept,
+)
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
@@ -91,6 +100,12 @@ class DatasetFolder:
     def __init__(self, folder: Path, dataset: Dataset, *, force: bool) -> None:
         check_outside(folder)
         self.folder, self.dataset, self.force = folder, dataset, force
+        if force:
+            check_kept_files(self._changing())
+
+    def _changing(self) -> list[Path]:
+        """The files that say a metric's scores."""
+        return [find_ratings(self.folder), self.folder / "raters.jsonl"]
 
     def earlier(self, name: str) -> Scores | None:
         """What the rater of this name has said before."""
@@ -107,14 +122,18 @@ class DatasetFolder:
                 raise UsageError(
                     f"{self.folder}: another command changed its texts meanwhile; nothing was written. Run this again"
                 )
-            theirs = now.raters.get(name)
+            theirs, before = now.raters.get(name), _of(now.ratings, name)
             if theirs:
-                scores = self._beside(Scores(theirs, _of(now.ratings, name)), scores, now)
+                scores = self._beside(Scores(theirs, before), scores, now)
             others = now.ratings.loc[~_rows(now.ratings, name), facts_in(now.ratings)]
             facts = tidy_facts(concat_facts([others, scores.facts]))
             raters = {**now.raters, name: scores.rater}.values()
             self.dataset = with_parts(now, raters=raters, facts=facts, where=find_ratings(self.folder))
-            update_dataset(self.dataset, self.folder)
+            replaced = self._changing() if _loses(before, scores.facts) else []
+            copies = {kept_name(path).name: path.read_bytes() for path in replaced}
+            update_dataset(self.dataset, self.folder, copies)
+            if replaced:
+                tell_of_kept(*replaced)
         return scores
 
     def _beside(self, earlier: Scores, scores: Scores, now: Dataset) -> Scores:
@@ -138,6 +157,13 @@ def _of(facts: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows.assign(
         **{column: rows[column].cat.remove_unused_categories() for column in ("output", "criterion", "rater")}
     )
+
+
+def _loses(before: pd.DataFrame, after: pd.DataFrame) -> bool:
+    """Whether a score of an output is another one afterwards, or gone."""
+    earlier, later = (dict(zip(table["output"].astype(str), table["score"], strict=True)) for table in (before, after))
+    scored = {output: score for output, score in earlier.items() if score == score}
+    return any(later.get(output) != score for output, score in scored.items())
 
 
 def _text(path: Path) -> str:

@@ -8,6 +8,7 @@ from types import ModuleType
 
 from metal.data.files import write_new
 from metal.data.progress import Progress
+from metal.data.replacing import replace_files
 from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
 from metal.show.svg import standalone
@@ -61,14 +62,17 @@ def save_chart(chart: Chart, path: str | Path) -> None:
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise UsageError(f"{path}: a chart is written as {', '.join(FORMATS)}; choose one of these endings")
-    picture = chart_svg(chart)
+    write_new(path, _picture(chart, ending))
+
+
+def _picture(chart: Chart, ending: str) -> bytes:
+    """The chart as a file's content, by one of FORMATS."""
+    drawn = chart_svg(chart)
     if ending == ".svg":
-        content = picture.encode("utf-8")
-    elif ending == ".pdf":
-        content = _converter().svg_to_pdf(picture)
-    else:
-        content = _converter().svg_to_png(picture, scale=3)
-    write_new(path, content)
+        return drawn.encode("utf-8")
+    if ending == ".pdf":
+        return bytes(_converter().svg_to_pdf(drawn))
+    return bytes(_converter().svg_to_png(drawn, scale=3))
 
 
 def _converter() -> ModuleType:
@@ -83,11 +87,12 @@ def write_charts(charts: Sequence[Chart], folder: Path, advance: Progress) -> in
     """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before anything is written."""
     _converter()
     drawn = [chart for chart in charts if chart.svg]
-    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {}
     for done, chart in enumerate(drawn):
         advance(done, len(drawn))
         for ending in FORMATS:
-            save_chart(chart, folder / f"{chart.name}{ending}")
+            pictures[f"{chart.name}{ending}"] = _picture(chart, ending)
+    replace_files(folder, pictures)
     advance(len(drawn), len(drawn))
     return len(drawn)
 
@@ -95,18 +100,14 @@ def write_charts(charts: Sequence[Chart], folder: Path, advance: Progress) -> in
 def write_svg(charts: Iterable[Chart], folder: Path) -> int:
     """Every chart as SVG alone, which needs no extra; their number."""
     drawn = list(charts)
-    folder.mkdir(parents=True, exist_ok=True)
-    for chart in drawn:
-        save_chart(chart, folder / f"{chart.name}.svg")
+    replace_files(folder, {f"{chart.name}.svg": _picture(chart, ".svg") for chart in drawn})
     return len(drawn)
 
 
 def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, bool]:
     """Every table as a .tex file in the folder; how many, and whether pdfLaTeX knows all letters."""
     texts = {table.name: to_latex(table) for table in tables}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_new(folder / f"{name}.tex", text)
+    replace_files(folder, {f"{name}.tex": text.encode() for name, text in texts.items()})
     return len(texts), all(char <= LAST_LATIN for text in texts.values() for char in text)
 
 

@@ -360,6 +360,62 @@ def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(f
     assert drawn.read_bytes() == before
 
 
+def bring_back(force: Metal, err: str) -> None:
+    """Type the command that is said to bring back what was replaced."""
+    commands = re.findall(r"to bring (?:it|them) back: (.+)|to bring back what was there: (.+)", err)
+    assert len(commands) == 1, err
+    subprocess.run("".join(commands[0]), shell=True, check=True, cwd=force.cwd)
+
+
+def test_scores_that_another_metric_of_the_name_replaced_come_back(force: Metal) -> None:
+    rows = [json.loads(line)["output"] for line in (force.cwd / "one" / "outputs.jsonl").read_text().splitlines()]
+    for number in (1, 2):
+        table = "".join(f"{output},{number}\n" for output in rows)
+        (force.cwd / f"{number}.csv").write_text(f"output,score\n{table}")
+    command = ("score", "one", "--name", "comet", "--into", "--from-file")
+    force(*command, "1.csv")
+    before = whole(force.cwd / "one")
+    done = force(*command, "2.csv", "--force")
+    assert metal.read(force.cwd / "one").ratings.query("rater == 'comet'")["score"].eq(2).all()
+    assert "to bring" not in force(*command, "2.csv", "--force").err  # nothing was lost
+    bring_back(force, done.err)
+    assert metal.read(force.cwd / "one").ratings.query("rater == 'comet'")["score"].eq(1).all()
+    after = whole(force.cwd / "one")
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    assert {name: after[name] for name in before if name in after} == before
+
+
+def test_anchors_that_another_draw_replaced_come_back(force: Metal) -> None:
+    lines = [json.loads(line) for line in (force.cwd / "one" / "sources.jsonl").read_text().splitlines()]
+    shared = [json.dumps(line | {"content": line["source"][-1]}) + "\n" for line in lines]
+    (force.cwd / "one" / "sources.jsonl").write_text("".join(shared))
+    command = ("design", "anchors", "one", "--contents", "2", "--seed")
+    force(*command, "1")
+    drawn = force.cwd / "one" / "annotation" / "drawn.jsonl"
+    before = drawn.read_bytes()
+    done = force(*command, "3", "--force")
+    assert drawn.read_bytes() != before
+    bring_back(force, done.err)
+    assert drawn.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--figures", "--latex"])
+def test_a_figure_that_you_changed_comes_back_after_a_report(force: Metal, option: str) -> None:
+    force("audit", "one", *FAST, "--out", "audited")
+    assert "replaced" not in force("report", "audited", option, "paper").err
+    mine = sorted((force.cwd / "paper").iterdir())[0]
+    mine.write_text("my colours")
+    done = force("report", "audited", option, "paper")
+    assert mine.read_bytes() != b"my colours"
+    assert "replaced" not in force("report", "audited", option, "paper").err  # the same files
+    bring_back(force, done.err)
+    assert mine.read_text() == "my colours"
+    (force.cwd / "paper.replaced" / "notes.txt").write_text("mine")
+    assert "paper.replaced holds notes.txt and is not replaced" in force.refused("report", "audited", option, "paper")
+    assert mine.read_text() == "my colours"
+
+
 def test_a_table_of_yours_with_a_column_of_references_is_not_replaced(force: Metal) -> None:
     (force.cwd / "mine.csv").write_text("id,references\na,b\n")
     said = force.refused("billboard", "references", "one", "-m", "chrf", "--out", "mine.csv", "--force")
