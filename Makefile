@@ -93,6 +93,7 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.monitor
 	$(BIN)/python -m tests.bench.consensus
 	$(BIN)/python -m tests.bench.verdicts
+	$(BIN)/python -m tests.bench.many
 	$(BIN)/python -m tests.bench.design
 	$(BIN)/python -m tests.bench.language_bias
 	$(BIN)/python -m tests.bench.severity

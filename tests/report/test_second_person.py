@@ -1,0 +1,48 @@
+"""One person rated each output: what the page says, and that its commands hand outputs to a second one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from metal.cli import metal as command_line
+from metal.data.dataset import load_dataset, save_dataset
+from metal.runs.audit_run import AuditRun
+from metal.show.audit.answer import cards, headline
+from tests import pages
+from tests.report.conftest import written
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AuditRun:
+    """The audit of the demo, of whose people only the first in each language rated."""
+    monkeypatch.chdir(tmp_path)
+    demo = load_dataset(pages.ROOT / "datasets" / "demo")
+    others = [name for name, rater in demo.raters.items() if rater.kind == "human" and not name.endswith("-1")]
+    ratings = demo.ratings[~demo.ratings["rater"].isin(others)]
+    raters = {name: rater for name, rater in demo.raters.items() if name not in others}
+    kept = replace(demo, ratings=ratings, raters=raters)
+    save_dataset(kept, Path("datasets/alone"))
+    folder = written(load_dataset(Path("datasets/alone")), tmp_path / "run", criteria=("task_quality",))
+    return AuditRun.read(folder)
+
+
+def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second(alone: AuditRun) -> None:
+    assert headline(alone).startswith("One person rated: no judge can be shown to be like a person. ")
+    *_, todo = cards(alone)
+    assert todo.words == "Have a second person rate 60 items of each language:"
+    typed = todo.command.replace("made", "datasets/alone")  # what the fixture calls the dataset's path
+    for command in typed.split(" && "):
+        program, *words = shlex.split(command)
+        assert program == "metal"
+        done = CliRunner().invoke(command_line, words)
+        assert done.exit_code == 0, done.output
+    given = Path("datasets/alone/annotation/given.jsonl").read_text(encoding="utf-8").splitlines()
+    people = [json.loads(line) for line in given]
+    assert {row["language"]: len(row["tasks"]) for row in people} == {"ar": 60, "en": 60, "es": 60, "hi": 60}
+    assert not {row["rater"] for row in people} & set(alone.raters)  # somebody new
