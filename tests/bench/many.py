@@ -3,8 +3,8 @@
     python -m tests.bench.many                # a minute
     nice python -m tests.bench.many --times 200
 
-Markdown. In each world the judge is like the people in 20, 4 or none of 40 languages, and worse in the others. Wrong: the
-mean share of the listed languages that should not be; found: of the good ones those listed, and those with the verdict.
+Markdown. In each world the judge is like the people in 20, 4 or none of 40 languages, and worse in the others. Wrong:
+the mean share of the listed languages that should not be; found: the share of the good ones that is listed.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_details_of_verdicts_come_before_folded_tables(
 ) -> None:
     run = AuditRun.read(pages[5, 6].parent)
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
-    small = {"LEAST_ROOM": 12_000, "MANY": 10, "MOST_REASONS": 10, "FOLDED_CELLS": 1_000, "MATRIX_ROOM": 22_000}
+    small = {"LEAST_ROOM": 16_000, "MANY": 10, "MOST_REASONS": 10, "FOLDED_CELLS": 1_000, "MATRIX_ROOM": 22_000}
     for limit, value in small.items():
         monkeypatch.setattr(f"metal.show.audit.page.{limit}", value)
     path = tmp_path / "report.html"

@@ -214,8 +214,9 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
+        who = "it" if len(run.judge_names) == 1 else within(near["judge"])
         words = (
             f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell half the time whether "
-            f"{within(near['judge'])} is {what} {place(run, near)}. To tell 4 times in 5, every case needs:"
+            f"{who} is {what} {place(run, near)}. To tell 4 times in 5:"
         )
     return Remark(title, words, go_on(run, "design"))

@@ -154,17 +154,24 @@ def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     if len(cells) == 1:
         return f"{within(judges[0])} is not shown to {AGREE} {place(run, cells[0])}: it {knows(cells[0])}."
     who = f"{within(judges[0])} is nowhere" if len(judges) == 1 else f"None of the {len(judges)} judges is"
-    words = f"{who} shown to {AGREE}"
+    return f"{who} shown to {AGREE}. {avoid}".strip()
+
+
+def surest_in_words(run: AuditRun) -> str:
+    """What is kept at least in the surest of several cells, where no judge is like a person; empty elsewhere."""
+    cells = run.judged
+    verdicts = {cell["verdict"] for cell in cells}
+    if len(cells) < 2 or INFORMATIVE not in verdicts or LIKE_A_PERSON in verdicts:
+        return ""
+    single = len({cell["judge"] for cell in cells}) == 1
     most = surest(run)
     if most:
-        it = "it" if len(judges) == 1 else within(most["judge"])
-        sure = f"in the surest of {most['cells']:,} cases, {case_of(run, most)},"
-        words += f"; {sure} {it} keeps at least {percent(most['kept_at_least'])} of what a person knows"
-    else:
-        nearest = min(cells, key=partial(rank, end="_low"))  # the surest: a wide interval makes no best case
-        it = "it" if len(judges) == 1 else within(nearest["judge"])
-        words += f"; in the best case, {case_of(run, nearest)}, {it} {knows(nearest)}"
-    return f"{words}. {avoid}".strip()
+        it = "it" if single else within(most["judge"])
+        sure = f"In the surest of {most['cells']:,} cases, {case_of(run, most)},"
+        return f"{sure} {it} keeps at least {percent(most['kept_at_least'])} of what a person knows."
+    nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
+    it = "it" if single else within(nearest["judge"])
+    return f"In the best case, {case_of(run, nearest)}, {it} {knows(nearest)}."
 
 
 def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -276,7 +283,7 @@ def lead(run: AuditRun) -> str:
     words = [f"Of {len(cells):,} cases, {'; '.join(parts)}."]
     if len(parts) == 1:
         words = [f"In all {len(cells):,} cases {says[next(iter(counts))]}."]
-    words += [_list_in_words(run, cells), _luck(run)]
+    words += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
     return " ".join(filter(None, words))
 
 
