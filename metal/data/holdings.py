@@ -175,7 +175,7 @@ def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
 def _has_the_only_history(run: Path) -> bool:
     """Whether a run of a board has a version that is not in the history of its dataset: that could not be written."""
     try:
-        data = next(iter(read_toml(run / "run.toml")["datasets"]), {})
+        data: Mapping[str, Any] = next(iter(read_toml(run / "run.toml")["datasets"]), {})
         of_dataset = Path(str(data.get("path", ""))) / "board" / HISTORY
         recorded = _versions(of_dataset) if of_dataset.is_file() else set()
         return not _versions(run / HISTORY) <= recorded

@@ -203,7 +203,8 @@ class Chart:
 class Paragraph:
     """A paragraph on a screen.
 
-    strong: a headline; soft: a remark; copied: a path or command, which is not wrapped; cut: to one line.
+    strong: a headline; soft: a remark; copied: a path or command, which is not wrapped; cut: to one line,
+    or two that name an option.
     """
 
     text: str

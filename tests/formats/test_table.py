@@ -136,7 +136,10 @@ def test_unusable_files(tmp_path: Path) -> None:
     [
         (TIDY.assign(rating=["1", "2", "three", "1"]), "row 4: score 'three' among numbers"),
         (TIDY.assign(output="same"), "more than one source"),
-        (pd.concat([TIDY, TIDY[:1]]), "row 6: rater '1' rates output 'd1/a' on coherence a second time"),
+        (
+            pd.concat([TIDY, TIDY[:1].assign(rating="2")]),
+            "row 6: rater '1' rates output 'd1/a' on coherence a second time",
+        ),
     ],
 )
 def test_rows_that_cannot_be(tmp_path: Path, frame: pd.DataFrame, message: str) -> None:

@@ -281,3 +281,18 @@ def test_names_are_wrapped_at_words_where_more_columns_fit_then(at_width: Callab
         lines = at_width(columns, replace(wide, brief=True))
         assert next(line for line in lines if "gpt" in line).split("  ")[0] == kept
         assert max(map(len, lines)) <= columns
+
+
+@pytest.mark.parametrize("option", ["`directions={'harm': 'lower'}`", "--directions"])
+def test_a_warning_cut_to_a_line_shows_the_option_that_it_names(
+    at_width: Callable[..., list[str]], option: str
+) -> None:
+    words = "warning, the first of 2 (-v): harm: higher was taken for better, though its name says that lower may be"
+    lines = at_width(80, Paragraph(f"{words} so; see {option}. And more of that kind, and more, and more.", cut=True))
+    assert len(lines) == 2
+    assert option.partition("=")[0] in lines[1]
+    assert len(at_width(80, Paragraph(f"{words}, and more", cut=True))) == 1
+    [line] = at_width(
+        80, Paragraph(f"{words} so, and more, and more, and more, and more, and more: {option}", cut=True)
+    )
+    assert line.endswith(("... (see directions)", "... (see --directions)"))

@@ -36,7 +36,7 @@ from metal.data.tables.language import language_of
 from metal.data.tables.mturk import without_administration
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
 from metal.data.tables.raters import first_rows, is_human, metrics_apart, raters_of
-from metal.data.tables.repeats import with_repeats
+from metal.data.tables.repeats import with_repeats, without_copies_of_rows
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
@@ -136,6 +136,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
             f"{name!r} may name the sources: `columns={ {'source': name} }`"
             for name in may_be_sources(frame, columns.unread, tidy)
         ]
+    tidy = without_copies_of_rows(frame, tidy, notes)
     repeats: Mapping[str, tuple[str, int]] = {}
     if "repeat" in tidy:
         _outputs_of_epochs(tidy, notes)

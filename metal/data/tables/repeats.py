@@ -13,6 +13,21 @@ from metal.data.text import first_few, plural
 KEY = ["output", "criterion", "rater"]
 
 
+def without_copies_of_rows(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """The table without ratings of rows that stand in the file before with the same cells; how many is noted.
+
+    frame: the file, with the rows of the table as its index. Rows are only compared where a rating is given twice.
+    """
+    if not tidy.duplicated(KEY).any():
+        return tidy
+    texts = frame.apply(lambda column: as_texts(column).astype(object))
+    copies = tidy.index.isin(frame.index[texts.duplicated()]) & tidy.duplicated(KEY).to_numpy()
+    if copies.any():
+        notes.append(f"{plural(int(copies.sum()), 'rating')} left out, as the same row stands in the file before")
+    kept: pd.DataFrame = tidy[~copies]
+    return kept
+
+
 def with_repeats(
     tidy: pd.DataFrame, is_person: Callable[[str], bool], notes: list[str]
 ) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:

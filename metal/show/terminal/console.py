@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -33,6 +34,7 @@ WRAPPED_NAME = 16  # longer names are wrapped at words where that makes fewer ta
 MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
+_OPTION = re.compile(r"(?<!\w)--[a-z][a-z-]+|`[a-z_]+=")  # in the words of a command line, and of Python
 # Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without them.
 STYLES = {
     "strong": "bold",
@@ -66,16 +68,30 @@ def clean(text: object) -> str:
 def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, most: int | None = None) -> None:
     """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures).
 
-    most: lines; what is longer is cut.
+    most: lines; what is longer is cut (see _cut).
     """
     from rich.text import Text
 
     style = "bold" if bold else "dim" if dim else ""
     out = console()
     text = clean(wording(text))
-    lines = folded(text, min(out.width, TEXT_WIDTH), most) if wrap else [text]
+    lines = [text]
+    if wrap:
+        width = min(out.width, TEXT_WIDTH)
+        lines = _cut(text, width, most) if most else folded(text, width)
     for line in lines or [""]:
         out.print(Text(line, style=style), soft_wrap=True)
+
+
+def _cut(text: str, width: int, most: int) -> list[str]:
+    """The first lines of a paragraph: one more where an option is named there, which else stands where it is cut."""
+    option = _OPTION.search(text)
+    more = folded(text, width, most + 1)
+    if not option or _OPTION.search(" ".join(more[:most])):
+        return folded(text, width, most)
+    if _OPTION.search(more[-1]):
+        return more
+    return folded(text, width, most, cut=f" ... (see {option[0].rstrip('=').lstrip('`')})")
 
 
 def verbatim(text: str) -> None:
@@ -86,12 +102,12 @@ def verbatim(text: str) -> None:
         console().print(Text(clean(line)), soft_wrap=True)
 
 
-def folded(text: str, width: int, most: int | None = None, indent: str = "") -> list[str]:
-    """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them."""
+def folded(text: str, width: int, most: int | None = None, indent: str = "", cut: str = " ...") -> list[str]:
+    """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them. cut: the end of a text
+    that has more.
+    """
     under = f"{indent}  "
-    return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=under, max_lines=most, placeholder=" ..."
-    )
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=under, max_lines=most, placeholder=cut)
 
 
 def aside(line: str) -> None:
