@@ -58,7 +58,7 @@ def test_demo_audit(runs: Path) -> None:
     shown = " ".join(printed.split())
     for part in ("Linguistic acceptability", "Fleiss", "Verdicts", "Undecided", "Signature"):
         assert part in shown
-    names = "people judges verdicts by_class confusion by_certainty differences class_distribution"
+    names = "people judges verdicts together by_class confusion by_certainty differences class_distribution"
     names += " class_distribution_overall self_agreement justifications lengths"
     names += " classes_by_quality table_3 table_6"
     assert {path.stem for path in (runs / "audit" / "tables").iterdir()} == set(names.split())
@@ -302,7 +302,9 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
-    assert "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 50% [3" in done.said
+    assert (
+        "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 91% [80%, 105%] of a person's order" in done.said
+    )
     assert (
         "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among themselves" in done.said
     )
