@@ -303,7 +303,7 @@ def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> Non
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
     assert (
-        "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 91% [80%, 105%] of a person's order" in done.said
+        "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 91% [80%, 105%] of a" in done.said
     )
     assert (
         "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among themselves" in done.said
