@@ -302,9 +302,7 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
-    assert (
-        "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 91% [80%, 105%] of a" in done.said
-    )
+    assert "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 91% [80%, 105%] of a" in done.said
     assert (
         "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among themselves" in done.said
     )
