@@ -196,8 +196,8 @@ class ScoreStanding(Standing):
         return None if self.gold else self.seats.concordance.share_at(p)
 
     def order_share(self) -> Ratio | None:
-        """The judge's rank correlation as a share of a person's."""
-        return None if self.gold else self.seats.ranks.share
+        """None: of scores there are no exact answers beside which the order would be a second number."""
+        return None
 
     def kappa_share(self) -> Ratio | None:
         """Concordance is quadratic kappa, so this is the share kept."""

@@ -71,7 +71,7 @@ def test_a_judge_far_away_still_knows_the_order() -> None:
     people = truth[:, None] + rng.normal(0, 10, (300, 3))
     said = verdict(cell_of(people, truth + 60.0 + rng.normal(0, 25, 300)), "j")
     assert said.verdict == "informative"
-    assert said.order_kept.value > 0.5 > said.share_kept.value
+    assert said.share_kept.value < 0.5
     assert "is more than 0.1 below a person" in said.reason
 
 
