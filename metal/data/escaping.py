@@ -85,13 +85,25 @@ def _cells(column: pd.Series, guard: bool) -> list[str]:
         spelled = np.array([*_cells(pd.Series(column.cat.categories), guard), ""], dtype=object)
         cells: list[str] = spelled[column.cat.codes.to_numpy()].tolist()
         return cells
-    numbers = isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub"
-    values = column.to_numpy().astype(str) if numbers else column.astype(object)
-    texts = [""] * len(column)
-    for row, (value, missing) in enumerate(zip(values.tolist(), column.isna().tolist(), strict=True)):
-        if not missing:
-            texts[row] = value if numbers else _cell(str(value), guard)
+    missing = column.isna().to_numpy()
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
+        narrow = column.dtype.kind == "f" and column.dtype.itemsize < 8  # Python would give it more digits
+        texts = list(map(str, column.to_numpy().astype(str) if narrow else column.tolist()))
+    else:
+        texts = _spelled(list(map(str, column.tolist())), guard)
+    for row in np.flatnonzero(missing):
+        texts[row] = ""
     return texts
+
+
+def _spelled(texts: list[str], guard: bool) -> list[str]:
+    """The texts as cells: each is spelled once, and none where no text needs quotes or a guard."""
+    different = set(texts)
+    ends = {end for text in different for end in (text[:1], text[-1:])}
+    if not (_SPECIAL.search("".join(different)) or any(end.isspace() or _SPECIAL.match(end) for end in ends)):
+        return texts
+    cells = {text: _cell(text, guard) for text in different}
+    return [cells[text] for text in texts]
 
 
 def _cell(text: str, guard: bool) -> str:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.data.records import Level, Scale
+from metal.raters.judges import forms
 from metal.raters.judges.call import answer_schema
 from metal.raters.judges.reader import (
     CUT_OFF,
@@ -25,6 +26,7 @@ from metal.raters.judges.reader import (
     ReplyVerdict,
     read_reply,
 )
+from metal.raters.judges.reply_words import Deferred
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 SCALES = {
@@ -300,6 +302,47 @@ def read_all(rows: list[dict[str, str]], scale: Scale) -> list[ReplyVerdict]:
     asked = {(row["reply"], asked_for(row) is None): asked_for(row) for row in rows}
     read = {(reply, free): read_reply(reply, scale, letters) for (reply, free), letters in asked.items()}
     return [read[row["reply"], asked_for(row) is None] for row in rows]
+
+
+FRAGMENTS = (
+    "score", "Score out of 5", "rating", "fluency_", "I would", "rate", "give it a", "deserves", "gets", "overall",
+    "final", "for", "and", "for meaning", "level", "stars", "star", "four", "One", "2", "4", "-3", "4.5", "/5",
+    "out of", "five", ":", "=", "(", ")", ".", ",", ";", "\n", " ", " ", " ", "**", '"', "|", "<b>", "</b>",
+    "\\boxed{", "}", "[RESULT]", "of", "is", "a", "text", "Clarity: ", "not", "\u2605", "\N{MINUS SIGN}1", "no,",
+    "trois sur cinq", "4\u5206",
+)  # fmt: skip
+PAIRS = (
+    *((begins, form) for _, begins, form in forms.FORMS),
+    (forms.NAMED_LINE_BEGINS, forms.NAMED_LINE),
+    (forms.ENDS_IN_NUMBER, forms.ASPECT),
+    (forms.ONE_OF_EACH, forms.FOR_EACH),
+    (forms.ANY_STAR, forms.COUNTED_STARS),
+)
+
+
+def skipped_wrongly(text: str) -> list[Deferred]:
+    """The forms that a text has, though it does not seem to have their beginning."""
+    return [form for begins, form in PAIRS if form.search(text) and not begins.search(text)]
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=16).map("".join))
+def test_a_form_that_a_text_has_is_not_skipped(text: str) -> None:
+    assert not skipped_wrongly(text)
+
+
+def test_no_form_of_a_known_reply_is_skipped() -> None:
+    replies = [str(row["reply"]) for rows in rules().values() for row in rows]
+    assert sum(any(form.search(reply) for _, form in PAIRS) for reply in replies) > 100
+    assert not [reply for reply in replies if skipped_wrongly(reply)]
+
+
+@pytest.mark.reference
+def test_no_form_of_a_real_reason_is_skipped(reference: Path) -> None:
+    with (reference / "mlqe-mixtral" / "ratings_full.csv").open(encoding="utf-8", newline="") as file:
+        texts = {text for row in csv.DictReader(file) for text in row.values() if len(text) > 20}
+    assert len(texts) > 1000
+    assert not [text for text in sorted(texts)[::7] if skipped_wrongly(text)]
 
 
 @pytest.mark.reference

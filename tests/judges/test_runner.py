@@ -19,7 +19,7 @@ import pytest
 from metal.data.plugins import plugins
 from metal.data.records import Criterion, Output, Rating, Source
 from metal.errors import UnknownName
-from metal.raters.judges import attempts, forms
+from metal.raters.judges import attempts
 from metal.raters.judges import call as calls
 from metal.raters.judges import journal as journals
 from metal.raters.judges.call import MOST_BYTES, TIMEOUT, CallFailed, Client, ModelRequest, Reply
@@ -31,6 +31,7 @@ from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prices import Price
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_like import read_body
+from metal.raters.judges.reply_words import Deferred
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
 from metal.running.judging import JudgeRequest
@@ -215,16 +216,17 @@ def test_every_question_is_asked_once_and_counted(llm_server: LlmServer, tmp_pat
 
 def test_a_first_reply_that_has_come_does_not_wait_to_be_written(llm_server: LlmServer, tmp_path: Path) -> None:
     """A kill would lose it. What reading it takes was compiled before anything was sent."""
-    forms.form_pattern.cache_clear()
+    for pattern in Deferred.every:
+        vars(pattern).pop("compiled", None)
     compiled: list[int] = []
 
     def answer(prompt: str, body: dict[str, Any]) -> str:
-        compiled.append(forms.form_pattern.cache_info().currsize)
+        compiled.append(sum("compiled" in vars(pattern) for pattern in Deferred.every))
         return '{"score": 2, "justification": "Because."}'
 
     llm_server.answer = answer
     assert session(a_plan(a_model(llm_server)), tmp_path).reasons == {"verdict": 6}
-    assert compiled == [forms.form_pattern.cache_info().currsize] * 6
+    assert compiled == [len(Deferred.every)] * 6
 
 
 def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:

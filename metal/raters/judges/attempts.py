@@ -21,6 +21,7 @@ from metal.raters.judges.limits import Pace, TokenEstimator, allowances, book, s
 from metal.raters.judges.models import LOGPROBS, Model
 from metal.raters.judges.prices import Price
 from metal.raters.judges.probabilities import slim
+from metal.raters.judges.reply_words import compile_all
 
 BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
@@ -192,6 +193,7 @@ class Attempts:
         """
         if not self.reader_ready:
             self.reader_ready = True
+            compile_all()
             question.kind(PLAIN_REPLY, calls.COMPLETE)
 
     async def _send(self, question: Question, attempt: Attempt) -> Reply:

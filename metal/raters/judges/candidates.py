@@ -21,6 +21,7 @@ LONGEST_END = 50_000  # characters at either end of a reply that are read
 _HEADING = regex.compile(r"\A\s*#{1,6}\s+")
 _AFTER_VALUE = regex.compile(r"[\s=:.(\N{EN DASH}-]+(.*)")  # 2 = Good
 _THOUSANDS = regex.compile(r".*,\d{3,}")
+_TWO_NUMBERS = regex.compile(r"\d\D+\d")
 _CODE = regex.compile(r"[-+]?0\d")
 _SCHEMA_TYPES = {"integer", "number", "string", "object", "array", "boolean"}  # of a JSON schema
 
@@ -78,8 +79,11 @@ def evidence_in(
     left = verdict_alone(text.strip(), scale, letters)
     if left is not None:
         yield Evidence(forms.TIED, len(text) - len(text.lstrip()), left, middle=bool(middles))
+    verdicts = [*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})]
+    if not verdicts:
+        return  # what is quoted takes longer
     unquoted = blanked(not_verdicts.QUOTED_LINE, blanked(not_verdicts.QUOTATION, text))
-    for rank, match, group, score in (*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})):
+    for rank, match, group, score in verdicts:
         start = match.start(group)
         borrowed = (
             unquoted[match.start()] != text[match.start()]
@@ -98,7 +102,7 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
     On levels a range names several of them, one that spans more than a quarter of a scale says too little, and some
     count something: these are blanked out.
     """
-    if not RANGE.search(text):
+    if not _TWO_NUMBERS.search(text) or not RANGE.search(text):
         return text, set()
     middles: set[int] = set()
     ends = (scale.low, scale.high)
@@ -177,23 +181,7 @@ _Found = tuple[int, Any, str | int, float]  # the rank, the match, the group tha
 def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
     """Each number that is given as a verdict, unless it is out of another scale's top; and the label beside it."""
     allowed = tops(scale)
-    lowered = text.lower()
-    nouns = words_in(lowered, "nouns")
-    patterns = [(rank, forms.form_pattern(form)) for rank, form in forms.FORMS if rank >= least]
-    of_nouns = forms.noun_pattern(nouns) if nouns else None
-    patterns += [(forms.TIED, of_nouns)] if nouns else []
-    closes = forms.NAMED_LINE.match(text.rstrip().rpartition("\n")[2])
-    patterns.append((forms.TIED if closes else forms.OTHER, forms.NAMED_LINE))
-    last = text.rstrip()
-    aspects = forms.aspects_in(last[last.rfind("\n") + 1 :])
-    if aspects and not aspects[-1].string[aspects[-1].end() :].strip(" \t.;,|*_"):
-        patterns.append((forms.TIED, forms.ASPECT))
-    if lowered.count(" for ") > 1:
-        patterns.append((forms.TIED, forms.FOR_EACH))
-    if "star" in lowered or forms.STAR.search(text):
-        patterns.append((forms.TIED, forms.COUNTED_STARS))
-    has_number = nouns or forms.ANY_NUMBER.search(text) or words_in(lowered, "numbers")
-    for rank, pattern in patterns if has_number else ():
+    for rank, pattern, of_noun in _patterns_for(text, least):
         for match in pattern.finditer(text, overlapped=True):
             number, groups = read_number(match["n"]), match.groupdict()
             top = groups.get("top")
@@ -204,7 +192,7 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
             ):
                 ranked = forms.OTHER if rank in (forms.OF_TOP, forms.TIED) else forms.ASIDE
             else:
-                names_all = pattern is of_nouns and forms.NAMES_THE_WHOLE.search(match[0])
+                names_all = of_noun and forms.NAMES_THE_WHOLE.search(match[0])
                 ranked = forms.FINAL if groups.get("final") or names_all else rank
             named = not_verdicts.NAMED.match(text, match.end("n"))
             if named and (beside := verdict_alone(named["label"], scale, None)) is not None:
@@ -212,6 +200,29 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
             yield ranked, match, "n", number
     for match in forms.STARS.finditer(text):
         yield forms.TIED, match, 0, len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0)
+
+
+def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
+    """The forms in which a text may give a number: rank, pattern, whether a noun of another language begins it."""
+    lowered = text.lower()
+    nouns = words_in(lowered, "nouns")
+    if not (nouns or forms.ANY_NUMBER.search(text) or words_in(lowered, "numbers")):
+        return
+    for rank, begins, pattern in forms.FORMS:
+        if rank >= least and begins.search(text):
+            yield rank, pattern, False
+    if nouns:
+        yield forms.TIED, forms.noun_pattern(nouns), True
+    last = text.rstrip().rpartition("\n")[2]
+    if forms.NAMED_LINE_BEGINS.search(text):
+        yield forms.TIED if forms.NAMED_LINE.match(last) else forms.OTHER, forms.NAMED_LINE, False
+    aspects = forms.aspects_in(last)
+    if aspects and not last[aspects[-1].end() :].strip(" \t.;,|*_"):
+        yield forms.TIED, forms.ASPECT, False
+    if lowered.count(" for ") > 1 and forms.ONE_OF_EACH.search(text):
+        yield forms.TIED, forms.FOR_EACH, False
+    if forms.ANY_STAR.search(text):
+        yield forms.TIED, forms.COUNTED_STARS, False
 
 
 def of_criterion(text: str, criterion: str) -> str:

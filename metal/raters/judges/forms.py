@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import regex
 
-from metal.raters.judges.reply_words import number_words, pattern_of, words_of
+from metal.raters.judges.reply_words import Deferred, number_words, pattern_of, words_of
 
 ASIDE, OTHER, QUOTED, OF_TOP, TIED, FINAL, STRUCTURED = range(7)
 
@@ -25,6 +25,9 @@ _NUMERAL = rf"(?<![\w.,/#-])[-+\N{{MINUS SIGN}}]?{DIGITS}(?!{_NO_UNIT}\w|[.,:]\d
 _NO_PRONOUN = r"(?<!\b(?:this|that|which|no|choose|pick|select|each|every|any)\s)"  # choose one
 _NUMBER_WORD = rf"\b(?=[zotfsen]){_NO_PRONOUN}(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
 ANY_NUMBER = regex.compile(rf"\d|{_NUMBER_WORD}", regex.I)
+# The same whatever stands around it, so that no text without one has a number once parts of it are blanked out.
+NUMBER_ANYWHERE = regex.compile(rf"\d|\b(?=[zotfsen])(?:{'|'.join(NUMBER_WORDS)})\b", regex.I)
+_BEGINS_NUMBER = rf"(?:[-+\N{{MINUS SIGN}}]?\d|\b(?=[zotfsen])(?:{'|'.join(NUMBER_WORDS)})\b)"
 # A word that is followed by what it counts is no score: two towns, a four-year-old.
 AFTER_WORD = (
     r"(?!-\p{L}|\s+(?!(?:stars?|points?|marks?|out|for|on|in|as|with|because|since|here|overall|due|"
@@ -92,6 +95,13 @@ THINGS = (
 _COUNTED = rf"[ \t]+(?:(?:key|main|of\s+the|the)\s+)?{THINGS}\b"  # 4 out of 5 claims
 _GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade|put|place|lean|estimate)"
 _FOR = r"(?:for|on|in)"
+_GIVE_IT = (
+    rf"\b{GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{JUDGED})\b){{0,4}}\s+{_OPENING_MARKS}{_PRAISE}"
+)
+_I_GIVE = rf"\bI\b(?:['’]\p{{L}}+)?(?:\s+\p{{L}}+){{0,2}}?\s+{_GIVE_OR_SCORE}\b"
+_LAST_BEGINS = (  # before what closes a text
+    rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)(?:(?:level|option)\s+)?"
+)
 _BOXED = r"\\boxed\{(?:\\(?:text|math)\w*\{)?"
 _CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
 
@@ -101,7 +111,7 @@ _BARE = rf"(?P<n>(?<![\d.,/-])[-+]?{DIGITS}(?![.,/:%]?\d|{_OF_TOP_BEFORE}){_NOTH
 UNIT = rf"(?:分(?!钟|之)|点(?![満满])|점(?!\s*만점)|{pattern_of(words_of('units'))})"
 _FINAL_WORD = pattern_of(words_of("final"))
 _FINAL_ELSEWHERE = rf"(?P<final>{_FINAL_WORD})"
-NAMES_THE_WHOLE = regex.compile(_FINAL_WORD, regex.I)  # note globale
+NAMES_THE_WHOLE = Deferred(_FINAL_WORD, regex.I)  # note globale
 _LINK_WORD = pattern_of(words_of("links"))
 _UP_TO_NUMBER = (
     rf"[*_]{{0,3}}(?:\s*[:=：]\s*|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s+|\s*{_LINK_WORD}\s*|\s*)"
@@ -117,82 +127,100 @@ _LINE_ENDS = rf"{OUT_OF_TOP}{UNIT}?[ \t*_.。\"'|]{{0,6}}+$"
 # ---------------------------------------------------------------- forms of a verdict
 
 # A number that the text begins with: `2 (Good)`.
-LEADING_NUMBER = regex.compile(
+LEADING_NUMBER = Deferred(
     rf"\s*(?P<n>[-\N{{MINUS SIGN}}]?{DIGITS})(?=\s*[^\w.,/%?\s-]|\s+[-\p{{L}}]|\s*$){_NOTHING_MORE}(?!{OUT_OF}\d)",
     regex.I,
 )
-FORMS = (
+_FORMS: tuple[tuple[int, str, str], ...] = (
     # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final score: 4
     (
         TIED,
+        rf"{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
+        rf"{_OPENING_MARKS}{_PRAISE}{_BEGINS_NUMBER}",
         rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
         rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})",
     ),
     # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4
     (
         FINAL,
+        rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]|"
+        rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s|[,:]?\s+{_BEGINS_NUMBER})",
         rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
         rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s+){_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})|\boverall[,:]?\s+{_SCORE}{OUT_OF_TOP}(?=\s*(?:[.;,\n]|\Z))",
     ),
     # I would give it a 4 | it deserves a 4
     (
         TIED,
-        rf"\b{GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{JUDGED})\b){{0,4}}\s+"
-        rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
+        rf"{_GIVE_IT}{_BEGINS_NUMBER}",
+        rf"{_GIVE_IT}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
     ),
     # this gets 2 | I would go with a 4 | it falls to a 3
-    (OTHER, rf"\b{GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}"),
+    (OTHER, rf"\b{GET}\s", rf"\b{GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}"),
     # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
     (
         TIED,
-        rf"\bI\b(?:['’]\p{{L}}+)?(?:\s+\p{{L}}+){{0,2}}?\s+{_GIVE_OR_SCORE}\b{_CLAUSE}"
+        _I_GIVE,
+        rf"{_I_GIVE}{_CLAUSE}"
         rf"(?:[.:]|\b(?:an?|as|at|(?<!out\s)of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){OUT_OF_TOP}"
         rf"{_COUNTS_NOTHING}",
     ),
     # 4 out of 5 | 4/5
-    (OF_TOP, rf"(?P<n>(?<![\w.,/-]){DIGITS}|{_NUMBER_WORD}){OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
+    (OF_TOP, r"[/／]|\bout\s", rf"(?P<n>(?<![\w.,/-]){DIGITS}|{_NUMBER_WORD}){OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
     # <score>4</score> | \boxed{{\text{{4}}}} | [RESULT] 4
     (
         TIED,
+        r"<\w|\\boxed|\[RESULT\]",
         rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}{OUT_OF_TOP}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}{OUT_OF_TOP}",
     ),
     # (90 + 80) / 2 = 85
-    (TIED, rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}"),
+    (TIED, rf"=\s*{_OPENING_MARKS}{_BEGINS_NUMBER}", rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}"),
     # 5 üzerinden 4 | 4 из 5 | 4分
     (
         OTHER,
+        NUMBER,
         rf"(?P<top>\d{{1,9}}){_OF_TOP_BEFORE}\s*{_BARE}|(?<!满分为?){_BARE}(?:{_OUT_OF_ELSEWHERE}{_TOP}|\s?{UNIT})",
     ),
     # 100. The text ... | 75 - The text ...
     (
         TIED,
+        rf"\A[^\w\n-]{{0,9}}{_BEGINS_NUMBER}",
         rf"\A[^\w\n-]{{0,9}}{_SCORE}{OUT_OF_TOP}{_CLOSING_MARKS}"
         r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
     ),
     # ... therefore it is irrelevant (1). | ... as a whole. 4 | ... Level 4
     (
         TIED,
-        rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)"
-        rf"(?:(?:level|option)\s+)?{_SCORE}{OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
+        rf"{_LAST_BEGINS}{_BEGINS_NUMBER}",
+        rf"{_LAST_BEGINS}{_SCORE}{OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
     ),
     # the same of a line
-    (OTHER, rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$"),
+    (
+        OTHER,
+        r"",
+        rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$",
+    ),
     # : trois sur cinq
-    (OTHER, rf"[:：|][ \t*_\"']{{0,4}}{_BARE_WORD}{OUT_OF_TOP}"),
+    (OTHER, r"", rf"[:：|][ \t*_\"']{{0,4}}{_BARE_WORD}{OUT_OF_TOP}"),
     # alone on a line
-    (OTHER, rf"^[ \t*_#\"'|]{{0,8}}+{_SCORE}{_LINE_ENDS}"),
+    (OTHER, r"", rf"^[ \t*_#\"'|]{{0,8}}+{_SCORE}{_LINE_ENDS}"),
+)
+# Their ranks; how they begin, which is compiled and found faster; and the forms themselves.
+FORMS = tuple(
+    (rank, Deferred(begins, regex.I | regex.M), Deferred(form, regex.I | regex.M)) for rank, begins, form in _FORMS
 )
 # Alone on a line after a name. Where such a line closes the reply, the others like it say as much: Style: 4 / Facts: 2
-NAMED_LINE = regex.compile(rf"{_NAME}{_SCORE}{_LINE_ENDS}", regex.I | regex.M)
+NAMED_LINE_BEGINS = Deferred(rf"{_NAME}{_BEGINS_NUMBER}", regex.I | regex.M)
+NAMED_LINE = Deferred(rf"{_NAME}{_SCORE}{_LINE_ENDS}", regex.I | regex.M)
 # Several of these on one line are scores for aspects: Clarity: 4. Accuracy: 2.
 _ENDS_ASPECT = r"(?=[*_]{0,3}\s?(?:[.;,|](?!\d)|$))"
-ASPECT = regex.compile(
+ENDS_IN_NUMBER = Deferred(rf"[:=：]\s?[*_]{{0,3}}{_BEGINS_NUMBER}", regex.I)
+ASPECT = Deferred(
     r"(?:^[ \t*_#\"'|-]{0,8}+|[.;,|]\s{1,2}[*_]{0,3})"
     r"(?P<name>\p{L}[\p{L}\p{M} \t]{1,30}+)[*_]{0,3}+[:=：]\s?[*_]{0,3}"
     rf"{_SCORE}{OUT_OF_TOP}{_ENDS_ASPECT}",
     regex.I | regex.M,
 )
-_NAMES_THE_SCORE = regex.compile(
+_NAMES_THE_SCORE = Deferred(
     rf"\b(?:{_SCORE_NOUN}|points?|final|overall|total|average|combined|composite|result)\b|{_FINAL_WORD}|"
     rf"{pattern_of([noun.rstrip(':：') for noun in words_of('nouns')])}|\b(?:note|nota|not)\b",
     regex.I,
@@ -201,19 +229,22 @@ _NAMES_THE_SCORE = regex.compile(
 
 def aspects_in(text: str) -> list[Any]:
     """The scores for aspects in a line, if each of several names there is that of one; empty otherwise."""
+    if not ENDS_IN_NUMBER.search(text):
+        return []
     aspects = list(ASPECT.finditer(text))
     names = {aspect["name"].strip().casefold() for aspect in aspects}
     return aspects if len(names) > 1 and not any(map(_NAMES_THE_SCORE.search, names)) else []
 
 
 # 4 stars | Four stars, where they open or close a clause
-COUNTED_STARS = regex.compile(
+COUNTED_STARS = Deferred(
     rf"{_IS_NO_TOP}(?P<opens>(?<=(?:\A|[.!?:;,(\n])[\s\"'*_]{{0,4}}))?{_SCORE}[\s-]*(?:stars?\b|[{_STARS}])"
     r"(?(opens)|(?=[\"'*_]*\s*(?:[.!?,;)\n]|\Z)))",
     regex.I | regex.M,
 )
 # 85 for meaning, 60 for grammar
-FOR_EACH = regex.compile(
+ONE_OF_EACH = Deferred(rf"(?:,|;|\band)\s+(?:an?\s+)?{_BEGINS_NUMBER}", regex.I)
+FOR_EACH = Deferred(
     rf"{_SCORE}{OUT_OF_TOP}\s+{_FOR}\s+\p{{L}}[^.;\d\n]{{0,40}}?(?:,|;|\band)\s+(?:an?\s+)?\d[^\s]*\s+{_FOR}\s|"
     rf"\b{_FOR}\s+\p{{L}}[^.;\d\n]{{0,40}}?(?:,|;|\band)\s+(?:an?\s+)?{_SCORE}{OUT_OF_TOP}\s+{_FOR}\s+\p{{L}}",
     regex.I,
@@ -223,6 +254,7 @@ STARS = regex.compile(
     rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"  # after no number: 3 ⭐
 )
 STAR = regex.compile(rf"[{_STARS}]")
+ANY_STAR = regex.compile(rf"stars?\b|[{_STARS}]", regex.I)
 
 
 @lru_cache(maxsize=256)
@@ -237,13 +269,7 @@ def noun_pattern(nouns: tuple[str, ...]) -> Any:
 
 
 # Just after an object: {"score": 3} // out of 10
-TOP_AFTER = regex.compile(rf"[ \t]*\n?[ \t]*(?://|#)?[ \t]*(?:out\s+of|/)[ \t]*{_TOP}", regex.I)
-
-
-@cache
-def form_pattern(form: str) -> Any:
-    """One of FORMS, compiled when it is first needed: that takes a while."""
-    return regex.compile(form, regex.I | regex.M)
+TOP_AFTER = Deferred(rf"[ \t]*\n?[ \t]*(?://|#)?[ \t]*(?:out\s+of|/)[ \t]*{_TOP}", regex.I)
 
 
 @lru_cache(maxsize=64)

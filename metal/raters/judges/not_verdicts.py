@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from typing import Any
 
 import regex
 
-from metal.raters.judges.forms import DIGITS, GET, GIVE, JUDGED, NUMBER, OUT_OF, OUT_OF_TOP, THINGS, UNIT
-from metal.raters.judges.reply_words import pattern_of, words_in
+from metal.raters.judges.forms import (
+    DIGITS,
+    GET,
+    GIVE,
+    JUDGED,
+    NUMBER,
+    NUMBER_ANYWHERE,
+    OUT_OF,
+    OUT_OF_TOP,
+    THINGS,
+    UNIT,
+)
+from metal.raters.judges.reply_words import Deferred, pattern_of, words_in
 
 # ---------------------------------------------------------------- what stands around a verdict
 
-PERCENT = regex.compile(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
+PERCENT = Deferred(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
 IN_BRACKETS = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
-QUOTATION = regex.compile(
+QUOTATION = Deferred(
     r"(?<=[\s(\[:,*_\N{EM DASH}])(?<![.!?\n]\s?)"
     r"(?:[\"“„][^\"“”„\n]+[\"”“]|«[^«»\n]+»|[‘'](?=\w)(?:[^'‘’\n]|['’](?=\w)){1,200}['’](?!\w))"
     r"|「[^」\n]+」|『[^』\n]+』"
@@ -34,7 +46,7 @@ _OTHERS = (
 )
 # Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
 # got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter, it would get
-BORROWED = regex.compile(
+BORROWED = Deferred(
     rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if|(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
     rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{JUDGED}\b)\p{{L}}+|"
     rf"{_OTHER}\s+{_ONE},?\s+(?:which|that)\s+I\s+(?:gave|rated|scored)|"
@@ -44,15 +56,15 @@ BORROWED = regex.compile(
     r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
 )
 # Just after a score that is hypothetical or asked about: (would be 5) if it was shorter | (Score: 5)?
-DOUBTED = regex.compile(
+DOUBTED = Deferred(
     r"(?i)(?<=\b(?:would|could|might)\b[^.!?;\n]{0,80})[^\w.!?;\n]*(?:\p{L}+\s+){0,3}?(?<!\b(?:even|as)\s)(?:if|unless)\b"
     r"(?!\s+(?:I|forced)\b)|\s*(?:\p{L}+\s*)?[\"'*_]*\?",
 )
 # Just after a number: (Good)
-NAMED = regex.compile(rf"(?im){OUT_OF_TOP}[*_\s]*[(=:][\s\"'*_]*(?P<label>\p{{L}}[\p{{L}}\s-]*)[\"'*_]*\s*(?:[).;]|$)")
-REFUSAL = regex.compile(r"\W*(?:I\s+)?(?:refuse|decline|cannot|can['’]t|unable|n/?a|none|no)\b", regex.I)
+NAMED = Deferred(rf"(?im){OUT_OF_TOP}[*_\s]*[(=:][\s\"'*_]*(?P<label>\p{{L}}[\p{{L}}\s-]*)[\"'*_]*\s*(?:[).;]|$)")
+REFUSAL = Deferred(r"\W*(?:I\s+)?(?:refuse|decline|cannot|can['’]t|unable|n/?a|none|no)\b", regex.I)
 # A reply that opens with a refusal to judge.
-DECLINED = regex.compile(
+DECLINED = Deferred(
     r"\W*(?:I(?:['’]m|\s+am)?\s+)?(?:(?:must|have\s+to|will|would|respectfully)\s+){0,2}(?:decline|refuse|abstain|"
     r"(?:(?:can|will|do|could)\s*not|can['’]t|won['’]t|don['’]t|unable\s+to|not\s+able\s+to)\s+(?:\p{L}+\s+){0,2}?"
     r"(?:rate|score|judge|assess|evaluate|grade|assist|help|comply)|no\s+(?:score|rating|verdict|grade)|"
@@ -66,8 +78,8 @@ _CONCLUDING = (
     r"on\s+(?:the\s+whole|balance)|taken\s+together|considering\s+(?:all|every)\p{L}*)\b"
 )
 _CONCLUDES = regex.compile(_CONCLUDING, regex.I)
-_CONCLUDES_HERE = regex.compile(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
-OF_ASPECT = regex.compile(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
+_CONCLUDES_HERE = Deferred(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
+OF_ASPECT = Deferred(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
 
 
@@ -75,11 +87,24 @@ class Surroundings:
     """A text, and what stands before a place in it."""
 
     def __init__(self, text: str) -> None:
-        self.text, lowered = text, text.lower()
+        self.text = text
         self._known: dict[int, bool] = {}
-        self._concludes = _CONCLUDES.search(text) is not None
-        self._borrows = _compiled(words_in(lowered, "borrows"), r"[^.!?。！？।\n]{0,80}\Z")
-        self._corrects = _compiled((*words_in(lowered, "corrects", "en"), *words_in(lowered, "corrects")))
+
+    @cached_property
+    def _lowered(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def _concludes(self) -> bool:
+        return _CONCLUDES.search(self.text) is not None
+
+    @cached_property
+    def _borrows(self) -> Any:
+        return _compiled(words_in(self._lowered, "borrows"), r"[^.!?。！？।\n]{0,80}\Z")
+
+    @cached_property
+    def _corrects(self) -> Any:
+        return _compiled((*words_in(self._lowered, "corrects", "en"), *words_in(self._lowered, "corrects")))
 
     def borrowed(self, place: int) -> bool:
         """Whether what stands there is quoted, hypothetical or somebody else's."""
@@ -122,20 +147,26 @@ _FITS = (
     r"\s+(?:\p{L}+\s+)?(?:be|seem|feel)\s+(?:\p{L}+\s+)?"
     r"(?:appropriate|fair|fitting|suitable|right|reasonable|accurate|best|warranted|justified|apt|correct|my)\b"
 )
+# ~~4~~ 3 | <s>4</s> 3: struck out
+_STRUCK_OUT = r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<\n]{0,200}</\1>"
+# I cannot give a 3 or any other score | unable to rate this 5-sentence text: to the end of the clause
+_UNABLE = (
+    r"\b(?:(?:can|could|would|will)(?:\s*not|n['’]?t)|won['’]t|(?:not\s+|un)able\s+to|(?:refuse|decline|impossible)\s+to|"
+    r"not\s+possible\s+to)\s+(?!rate\s+it\b)(?:\p{L}+\s+){0,2}?"
+    r"(?:rate|score|judge|assess|evaluate|grade|give|provide|assign|offer|assist|help(?!\s+but)|answer|comply|determine|fulfil\p{L}*)\b"
+    r"(?:[^.!?;,\n]|[.,](?=\d)|,(?!\s*(?:but|so|I|it|my|the|instead|hence|thus)\b))*+"
+)
+# Whether it holds a number, and the pattern.
 NO_VERDICTS = tuple(
-    regex.compile(pattern, regex.I)
+    (pattern not in (_STRUCK_OUT, _UNABLE), Deferred(pattern, regex.I))
     for pattern in (
-        # ~~4~~ 3 | <s>4</s> 3 | 4 → 3: struck out
-        r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<\n]{0,200}</\1>",
+        _STRUCK_OUT,
+        # 4 → 3
         rf"{DIGITS}(?:{OUT_OF}{NUMBER})?[\s*_]*(?:[→➔➜⇒]|[-=]+>)(?=[\s\"'*_`(]*\d)",
         # 1|2|3 | 1, 2 or 3 | 1/2/3: an enumeration
         rf"(?<![\d.,/]){_WHOLE}(?:\s*\|\s*{_WHOLE})+",
         rf"(?<![\d.,/]){_WHOLE}(?:\s*[,/、،]\s*{_OR}?{_WHOLE}){{2,}}|(?<![\d.,/]){_WHOLE}(?:,\s*{_WHOLE})+,?\s+{_OR}{_WHOLE}",
-        # I cannot give a 3 or any other score | unable to rate this 5-sentence text: to the end of the clause
-        r"\b(?:(?:can|could|would|will)(?:\s*not|n['’]?t)|won['’]t|(?:not\s+|un)able\s+to|(?:refuse|decline|impossible)\s+to|"
-        r"not\s+possible\s+to)\s+(?!rate\s+it\b)(?:\p{L}+\s+){0,2}?"
-        r"(?:rate|score|judge|assess|evaluate|grade|give|provide|assign|offer|assist|help(?!\s+but)|answer|comply|determine|fulfil\p{L}*)\b"
-        r"(?:[^.!?;,\n]|[.,](?=\d)|,(?!\s*(?:but|so|I|it|my|the|instead|hence|thus)\b))*+",
+        _UNABLE,
         # what would have to be: which would make it a 5 out of 5 | to elevate it to a perfect 5
         r"\b(?:would|could|might|to)\s+(?:\p{L}+\s+)?(?:make|turn|bring|raise|lift|elevate|push|bump|improve|boost)\b[^.!?;,\n\d]{0,60}?"
         rf"\b(?:an?|to|at|of|perfect|full)\s+{NUMBER}(?:{OUT_OF}{NUMBER})?",
@@ -179,18 +210,28 @@ def without_verdicts_of_none(text: str, percent: bool) -> str:
 
     percent: whether `%` after a score says nothing more, since the scale goes to 100.
     """
-    numbered = len({"1", "2"} & {match["place"] for match in ITEM.finditer(text)}) == 2
-    patterns = [*NO_VERDICTS, *([ITEM] if numbered else []), *([PERCENT] if percent else [])]
+    has_number = NUMBER_ANYWHERE.search(text) is not None
+    patterns = [pattern for with_number, pattern in NO_VERDICTS if has_number or not with_number]
     lowered = text.lower()
-    if before := words_in(lowered, "not_before"):
-        patterns.append(_compiled(before, rf"\s*(?:\p{{L}}+\s+){{0,2}}?{DIGITS}"))
-    if after := words_in(lowered, "not_after"):
-        patterns.append(_denied_after(after))
+    if has_number:
+        patterns += _of_numbers(text, lowered, percent)
     for pattern in patterns:
         text = blanked(pattern, text)
     if refusal := _compiled(words_in(lowered, "cannot")):
         text = _without_sentences(refusal, text)
     return text
+
+
+def _of_numbers(text: str, lowered: str, percent: bool) -> Iterator[Any]:
+    """The patterns of numbers that depend on the text and on the scale."""
+    if len({"1", "2"} & {match["place"] for match in ITEM.finditer(text)}) == 2:
+        yield ITEM
+    if percent:
+        yield PERCENT
+    if before := words_in(lowered, "not_before"):
+        yield _compiled(before, rf"\s*(?:\p{{L}}+\s+){{0,2}}?{DIGITS}")
+    if after := words_in(lowered, "not_after"):
+        yield _denied_after(after)
 
 
 def blanked(pattern: Any, text: str) -> str:

@@ -13,6 +13,7 @@ from metal.raters.judges.forms import AFTER_WORD, AFTER_WORD_ELSEWHERE, DIGITS, 
 from metal.raters.judges.reply_words import (
     LETTER_UNSPACED,
     OF_FORMS,
+    Deferred,
     number_words,
     numbered_languages,
     pattern_of,
@@ -56,7 +57,7 @@ _GOES_ON = (
 )
 _COUNTED = rf"(?:(?P<counted>(?!{_GOES_ON})(?={LETTER_UNSPACED}))|)"
 # 10-15 | 10 to 15 | 30 or 40 | between 10 and 15 | 10/100-15/100 | zwischen 10 und 15 | 10 bis 15
-RANGE = regex.compile(
+RANGE = Deferred(
     rf"(?i){_between(numbered_languages())}"
     rf"(?<![.,/-])(?<!(?!{LETTER_UNSPACED})\w)(?P<low>{DIGITS})"
     rf"(?:\s*/\s*(?P<low_top>\d{{1,9}})|\s*%|\s?{UNIT}|\s+points?)?"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import regex
 
@@ -14,6 +14,31 @@ OF_FORMS = "en"  # its other words are in the patterns of forms.py
 _LETTERS = r"[\p{L}\p{M}]"
 LETTER_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"  # whose words stand close to others
 _UNSPACED = regex.compile(LETTER_UNSPACED)
+_WORD = regex.compile(rf"{_LETTERS}+")
+
+
+class Deferred:
+    """A pattern that is compiled when it is first used: that takes a while, and most texts need few patterns."""
+
+    every: ClassVar[list[Deferred]] = []
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern, self._flags = pattern, flags
+        self.every.append(self)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The pattern itself."""
+        return regex.compile(self._pattern, self._flags)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.compiled, name)
+
+
+def compile_all() -> None:
+    """Compile all patterns, so that reading a text has to wait for none."""
+    for pattern in Deferred.every:
+        pattern.compiled  # noqa: B018
 
 
 @lru_cache(maxsize=1)
@@ -66,12 +91,27 @@ def pattern_of(words: Iterable[str]) -> str:
 
 def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
     """Those of words_of that a text in lower case may hold: most texts hold few, and are searched for no others."""
-    return tuple([form for begins, form in _beginnings(lowered.isascii(), key, *tables) if begins in lowered])
+    tokens = _tokens(lowered)
+    listed = _beginnings(lowered.isascii(), key, *tables)
+    return tuple([form for begins, form, is_word in listed if begins in (tokens if is_word else lowered)])
+
+
+@lru_cache(maxsize=2)
+def _tokens(lowered: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(lowered))
 
 
 @lru_cache(maxsize=64)
-def _beginnings(in_ascii: bool, key: str, *tables: str) -> tuple[tuple[str, str], ...]:
-    """What a form begins with, in lower case, and the form. in_ascii: only what a text of ASCII alone may hold."""
+def _beginnings(in_ascii: bool, key: str, *tables: str) -> tuple[tuple[str, str, bool], ...]:
+    """What a form begins with, in lower case, the form, and whether it is one whole word.
+
+    in_ascii: only what a text of ASCII alone may hold.
+    """
     forms = dict.fromkeys(form for word in words_of(key, *tables) for form in word.split("|"))
-    pairs = [(form.rstrip("*").lower(), form) for form in forms]
-    return tuple(pair for pair in pairs if pair[0].isascii() or not in_ascii)
+    rows = []
+    for form in forms:
+        begins = form.rstrip("*").lower()
+        is_word = _WORD.fullmatch(form) is not None and not _UNSPACED.search(form)
+        if begins.isascii() or not in_ascii:
+            rows.append((begins, form, is_word))
+    return tuple(rows)
