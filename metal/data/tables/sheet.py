@@ -10,11 +10,10 @@ from typing import Any
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.header import LOOKED_AT, titles_above
 from metal.data.tables.names import is_known
-from metal.data.tables.workbook import SheetText, Workbook
+from metal.data.tables.workbook import MOST_ROWS, SheetText, Workbook
 from metal.data.text import first_few
 from metal.errors import DataError, UnknownName
 
-MOST_ROWS = 1 << 20  # that Excel knows
 MOST_BLANKS = 10_000_000  # blank cells between those that hold something
 
 

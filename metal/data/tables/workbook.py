@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from metal.errors import DataError
 
+MOST_ROWS = 1 << 20  # that Excel knows
 CHUNK = 1 << 14  # bytes of a sheet that are read at once; more are slower, as their elements wait in memory
 LONGEST_TEXT = 1 << 24  # bytes of one cell; Excel writes 32,767 characters
 LARGE = 1 << 31  # bytes of a sheet that are read whatever its cells hold
@@ -35,6 +36,8 @@ class Workbook(zipfile.ZipFile):
                 raise DataError(path, problem, "Save the table as CSV")
             if part.file_size > max(COUNTED_PART, TIMES * part.compress_size) and not _is_sheet(part.filename):
                 self._check_elements(part, path)
+            if _is_sheet(part.filename) and part.file_size > MOST_ROWS * len("<row/>"):
+                self._check_rows(part, path)
 
     def _check_elements(self, part: zipfile.ZipInfo, path: Path) -> None:
         """Raises DataError where a part has very many elements, each packed into less than a byte: blanks."""
@@ -45,6 +48,17 @@ class Workbook(zipfile.ZipFile):
         if elements > max(MOST_ELEMENTS, part.compress_size):
             problem = f"{part.filename} holds {elements:,} elements, packed into {part.compress_size:,} bytes"
             raise DataError(path, problem, "Save the table as CSV")
+
+    def _check_rows(self, part: zipfile.ZipInfo, path: Path) -> None:
+        """Raises DataError where a sheet has more rows than Excel knows; parsing them would take a minute."""
+        rows, rest = 0, b""
+        with super().open(part) as opened:
+            while piece := opened.read(COUNTED_PART):
+                piece = rest + piece
+                rows += piece.count(b"<row ") + piece.count(b"<row>") + piece.count(b"<row/")
+                rest = piece[-4:]  # less than is counted
+                if rows > MOST_ROWS:
+                    raise DataError(path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV")
 
     def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
         """A part of the file, as `zipfile.ZipFile.open` gives it; of a sheet its text."""
