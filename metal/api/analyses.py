@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
 Margin = Annotated[
-    float, Option("How far below a person a judge may be to be as good as one.", least=0, most=1, rare=True)
+    float, Option("How far below a person a judge may be and still be like one.", least=0, most=1, rare=True)
 ]
 Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True)]
 PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)]

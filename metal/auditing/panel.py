@@ -32,7 +32,7 @@ def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
     """What holds for every judge of the cell; empty where there is nothing to say."""
     if careless_ones.many:
         return "most of these people differ from each other: nobody can be called careless"
-    if len(cell.people) >= 3 and careless_ones.median_seats < ENOUGH_SEATS:
+    if len(cell.people) >= 3 and not careless_ones.people and careless_ones.median_seats < ENOUGH_SEATS:
         return (
             f"these {len(cell.people):,} people have too few items each (median {careless_ones.median_seats:g}) to see "
             "who is careless: “a person” is the mean of whoever rated"

@@ -41,8 +41,9 @@ from metal.auditing.standing import (
     Standing,
     bounds,
     careless_people,
+    sources_in,
 )
-from metal.data.text import MINUS, figure, percent, signed, within
+from metal.data.text import MINUS, figure, percent, plural, signed, within
 from metal.stats.careless import Careless
 
 SMALL = 0.05  # above a constant
@@ -181,6 +182,7 @@ def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdic
     where = beside.cell.language, beside.cell.criterion.name, beside.judge
     if 0 < beside.asked < MIN_COVERAGE * beside.rated:
         reason += f"; {beside.asked:,} of {beside.rated:,} items were put to it"
+    figures.setdefault("unshown", f"{verdict}: no figure of the judge is looked at")
     return Verdict(*where, verdict, reason, items=beside.items, sources=beside.n_sources, **figures)
 
 
@@ -271,9 +273,17 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 def clauses_of(beside: Standing) -> list[Clause]:
     """The clauses of *like a person*."""
     if beside.gold:
-        few = ONE_PERSON if (beside.cell.ratings_per_item < 2).all() else "most items have one person"
-        return [Clause(False, f"{few}: no judge can be shown to be like a person"), answered(beside)]
+        return [Clause(False, f"{_few_with_two(beside)}: no judge can be shown to be like a person"), answered(beside)]
     return list(beside.clauses()) if isinstance(beside, ScoreStanding) else list(clauses_on_classes(beside))
+
+
+def _few_with_two(beside: Standing) -> str:
+    """Why there is no person beside the judge."""
+    several = beside.people.several & beside.at
+    items, sources = int(several.sum()), sources_in(beside.people.sources[several])
+    if 2 * items < beside.items:
+        return ONE_PERSON if not items else f"most items have one person ({items:,} have two)"
+    return f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources needed"
 
 
 def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str, Any]:
@@ -283,9 +293,10 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         "p_like": max(clause.p for clause in clauses),
         "p_informative": _p_informative(beside),
         "classes": beside.class_words(),
+        "unshown": "",
     }
     if beside.gold:
-        return figures | {"unshown": f"{ONE_PERSON}: what a person keeps is unknown"}
+        return figures | {"unshown": f"{_few_with_two(beside)}: what a person knows is unknown"}
     figures["below_person"] = bounds(beside.below)
     share = beside.share()
     order, kappa = beside.order_share(), beside.kappa_share()
@@ -294,7 +305,9 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         lead = beside.lead
         assert lead is not None  # of a judge beside people
         figures["unshown"] = f"a person is not shown to know more than a constant: {bounds(lead).text(signed)}"
-    elif ranges:
+    elif math.isnan(figures["kappa_kept"].value) or (beside.order and math.isnan(figures["order_kept"].value)):
+        figures["unshown"] = "a person's order or kappa with the others is not shown to be above 0"
+    if share is not None and ranges:
         figures |= range_columns("share_kept", beside.share_without_each())
     return figures
 

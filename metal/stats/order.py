@@ -61,7 +61,12 @@ def midranks(values: Numbers, weights: Numbers) -> Numbers:
 
 
 def p_no_order(by: SourceSums, rows: Numbers) -> float:
-    """The one-sided p-value that x and y go together, its variance that of no relation; see `z_of_order`."""
+    """The one-sided p-value that x and y go together, its variance that of no relation; see `z_of_order`.
+
+    1 with one source: nothing says how sources differ.
+    """
+    if by.n < 2:
+        return 1.0
     z = z_of_order(by, rows)
     return t_tail(z, by.n - 1) if z > 0 else 1 - t_tail(-z, by.n - 1)
 

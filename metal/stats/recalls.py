@@ -139,7 +139,8 @@ class Recalls:
             variance, df = self.variance(1, k)
             return quantile(p, df) * math.sqrt(max(variance, 0.0))
 
-        return fieller(self.judge - self.constant, self.person - self.constant, half)
+        above = self.judge - self.constant
+        return fieller(0.0 if abs(above) < 1e-12 else above, self.person - self.constant, half)
 
 
 def _binomial(share: Numbers, items: Numbers) -> Numbers:

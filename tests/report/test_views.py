@@ -358,7 +358,7 @@ FOUR = ("en", "hi", "sw", "ta")
         ),
         (
             {"j": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2, "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2},
-            f"In 4 of 8 cases a judge {AGREES}, none of the 2 in more than 2.",
+            "j and k each agree with people as they agree with each other in 2 of 4 cases.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},

@@ -87,11 +87,14 @@ def stands_together(run: AuditRun, cells: Cells) -> tuple[list[dict[str, Any]], 
     if len(cells) < 2 or "together" not in run.tables:
         return good, []
     by = {PLACE(row): row for row in run.records("together")}
-    named = []
-    if by_language(cells):
-        named = [cell for cell in good if by[PLACE(cell)]["p_languages"] <= ERROR]
-    if not 0 < len({cell["criterion"] for cell in named}) <= MOST_NAMED:  # more lists than a sentence holds
-        named = [cell for cell in good if by[PLACE(cell)]["p_cells"] <= ERROR]
+    named: list[dict[str, Any]] = []
+    for judge in dict.fromkeys(cell["judge"] for cell in good):
+        of_judge = [cell for cell in good if cell["judge"] == judge]
+        lists = [cell for cell in of_judge if by[PLACE(cell)]["languages"] > 1]
+        of_lists = [cell for cell in lists if by[PLACE(cell)]["p_languages"] <= ERROR]
+        if len(lists) < len(of_judge) or len({cell["criterion"] for cell in of_lists}) > MOST_NAMED:
+            of_lists = [cell for cell in of_judge if by[PLACE(cell)]["p_cells"] <= ERROR]
+        named += of_lists
     return named, [cell for cell in good if cell not in named]
 
 
@@ -144,8 +147,10 @@ def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """One person an item: at best informative."""
     words = "One person rated: no judge can be shown to be like a person."
     informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
-    who = within(judges[0]) if len(judges) == 1 else f"One of the {len(judges)} judges"
-    return f"{words} {who} knows more than a constant answer {_in(run, informed, cells)}."
+    where = _in(run, informed, cells)
+    if len(judges) == 1:
+        return f"{words} {within(judges[0])} knows more than a constant answer {where}."
+    return f"{words} {capital(where)} a judge knows more than a constant answer."
 
 
 def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -184,7 +189,8 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     good = [cell for cell in named or own if cell["judge"] == best]
     where = _in(run, good, of_best)
     if len(good) > MOST_NAMED and named and "together" in run.tables:
-        where += f", of which at most {ERROR:.0%} are expected to be wrong"
+        each = "each" if len({cell["criterion"] for cell in good}) > 1 else "which"
+        where += f", of {each} at most {ERROR:.0%} {'are ' * (each == 'which')}expected to be wrong"
     avoid = _avoid(run, of_best, [best])
     if not named:
         verdict = "that case's own verdict" if len(own) == 1 else "these cases' own verdicts"
@@ -197,8 +203,12 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     elif len(wins) == 1:
         words = f"Of {len(judges)} judges only {within(best)} {does}: {where}."
     elif list(wins.values()).count(most) > 1:
-        most_each = f"none of the {len(judges)} in more than {most}"
-        return f"{capital(_count(named, cells))} a judge {does}, {most_each}."
+        ahead = [within(judge) for judge, number in wins.items() if number == most]
+        if len(ahead) > MOST_NAMED + 1:
+            return f"{capital(_count(named, cells))} a judge {does}, none of the {len(judges)} in more than {most}."
+        others = ", the other judges in fewer" if len(judges) > len(ahead) else ""
+        do = AGREE if does == AGREES else does
+        return f"{listed(ahead)} each {do} {_count(good, of_best)}{others}."
     else:
         more = f"more often than any other of the {len(judges)} judges"
         words = f"{within(best)} {does} {_count(good, of_best)}, {more}."

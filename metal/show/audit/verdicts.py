@@ -252,7 +252,11 @@ def _kept(row: Row) -> tuple[str, str]:
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = signed(row["above_constant"])
         better = f"{above} better than a constant"
+        if row["verdict"] == INFORMATIVE and not row["above_constant_low"] > 0:
+            return "by its order alone", ""
         return ("no better than a constant", "") if above == "0.00" else (better, better)
+    if known(row["above_constant_high"]) and not row["above_constant_high"] < 0:
+        return "no better than a constant", ""
     given = "as given worse than a constant"
     return (given, given) if once(row) else ("worse than a constant", "")
 
