@@ -445,3 +445,35 @@ def test_a_score_that_is_called_corrected_or_revised_replaces_the_first(reply: s
     scale = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
     assert read_reply(reply, scale).score == 2
     assert read_reply("Score: 2. Revised translation: 5", scale).score == 2
+
+
+TAKEN_BACK = (
+    *("Actually, I missed an error.", "I made a mistake.", "Sorry, that was wrong.", "Hmm, no."),
+    *("Upon re-reading I must lower it.", "Having checked again:"),
+)
+
+
+@pytest.mark.parametrize("gap", [" ", "\n", "\n\n"])
+@pytest.mark.parametrize("first", ['{"score": 4}', "Score: 4"])
+@pytest.mark.parametrize("second", ['{"score": 2}', "Score: 2"])
+def test_a_judge_that_takes_its_score_back_is_never_read_by_the_first(first: str, second: str, gap: str) -> None:
+    for words in TAKEN_BACK:
+        verdict = read_reply(f"{first}{gap}{words}{gap}{second}", FIVE)
+        assert verdict.score == 2 or verdict.reason == TWO_VERDICTS, words
+    for words in ("Revised:", "Final:", "On reflection:"):
+        assert read_reply(f"{first}{gap}{words}{gap}{second}", FIVE).score == 2, words
+
+
+@pytest.mark.parametrize("words", TAKEN_BACK)
+def test_two_objects_or_an_object_and_a_labelled_score_that_differ_are_two_verdicts(words: str) -> None:
+    for later in ('{"score": 2}', "Score: 2", "**Rating:** 2"):
+        assert read_reply(f'{{"score": 4}} {words} {later}', FIVE).reason == TWO_VERDICTS
+    assert read_reply(f'Score: 4 {words} {{"score": 2}}', FIVE).reason == TWO_VERDICTS
+
+
+def test_an_object_that_is_an_example_or_quoted_is_no_verdict() -> None:
+    assert read_reply('For example, {"score": 4} would mean good.', FIVE).reason == UNPARSABLE
+    assert read_reply('For example, {"score": 4} would mean good.\nScore: 2', FIVE).score == 2
+    for later in ('A reply like {"score": 2} would be too harsh.', '> {"score": 2}', "It says \"{'score': 2}\"."):
+        assert read_reply(f'{{"score": 4}}\n\n{later}', FIVE).score == 4
+    assert read_reply('It omits much, for example the date. {"score": 2}', FIVE).score == 2

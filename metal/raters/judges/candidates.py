@@ -30,7 +30,7 @@ class Evidence(NamedTuple):
     """Something given as a verdict.
 
     score: None for an object without one. borrowed: it is not the judge's own. corrects: it replaces those before it.
-    middle: it is that of a range.
+    middle: it is that of a range. written: it has the form of a whole verdict, an object or a labelled score.
     """
 
     rank: int
@@ -39,6 +39,7 @@ class Evidence(NamedTuple):
     borrowed: bool = False
     corrects: bool = False
     middle: bool = False
+    written: bool = False
 
 
 def number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
@@ -93,7 +94,8 @@ def evidence_in(
         )
         if rank in (forms.OF_TOP, forms.TIED) and around.concludes(start):
             rank = forms.FINAL
-        yield Evidence(rank, start, score, bool(borrowed), middle=start in middles)
+        written = rank in (forms.TIED, forms.FINAL) and not_verdicts.is_labelled(text, match, start)
+        yield Evidence(rank, start, score, bool(borrowed), middle=start in middles, written=written)
 
 
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:

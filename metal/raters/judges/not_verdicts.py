@@ -9,10 +9,12 @@ from typing import Any
 import regex
 
 from metal.raters.judges.forms import (
+    ASPECT,
     DIGITS,
     GET,
     GIVE,
     JUDGED,
+    NAMED_LINE,
     NUMBER,
     NUMBER_ANYWHERE,
     OUT_OF,
@@ -80,6 +82,19 @@ _CONCLUDING = (
 _CONCLUDES = regex.compile(_CONCLUDING, regex.I)
 _CONCLUDES_HERE = Deferred(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
 OF_ASPECT = Deferred(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
+# Just before and after an object that only shows what a verdict could be: for example, {...} would mean | > {...}
+_SHOWN_BEFORE = Deferred(
+    r"(?i)(?:\b(?:for\s+(?:example|instance)|e\.g\.?|such\s+as|(?:an?|this|the)\s+(?:example|sample)|example|like|than|not|"
+    r"instead\s+of)[\s,:]*(?:(?:an?|the)\s+)?(?:(?:reply|answer|output|response|verdict|score)\s*(?:of|is|like)?)?[\s,:\"'`]*|"
+    r"(?:\A|\n)[ \t]*>[^\n]*\n)\Z",
+)
+_SHOWN_AFTER = Deferred(
+    r"(?i)[\s\"'`]*\b(?:would|could|might|means?|stands?\s+for|requires?|needs?|is\s+(?:for|reserved))\b",
+)
+_LABEL_BEGINS = Deferred(
+    r"(?i)(?:\A|\n|[.!?:;,)\]。！？])[\s*_#\"'`-]*(?:(?:my|the|so|new|revised|corrected|updated)\s+){0,2}\Z"
+)
+_LABEL_ENDS = Deferred(r"[:=：][\s\"'*_`(\[]*\Z")
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
 
 
@@ -129,6 +144,23 @@ class Surroundings:
         """Whether what stands there is about all there is."""
         begin = max(0, place - 300)
         return self._concludes and _CONCLUDES_HERE.search(self.text, begin, place) is not None
+
+
+def is_shown(prose: str, place: int) -> bool:
+    """Whether an object that was at this place of the prose is an example or a quotation."""
+    before = _SHOWN_BEFORE.search(prose, max(0, place - 200), place)
+    return before is not None or _SHOWN_AFTER.match(prose, place) is not None
+
+
+def is_labelled(text: str, match: Any, start: int) -> bool:
+    """Whether a form of a verdict, whose score is at start, is a clause of its own: Score: 2 | <score>2</score>."""
+    if match[0].startswith(("<", "\\boxed")):
+        return True
+    if match.re in (NAMED_LINE.compiled, ASPECT.compiled) or OF_ASPECT.match(text, start):  # perhaps of an aspect
+        return False
+    if not _LABEL_ENDS.search(text, match.start(), start):
+        return False
+    return _LABEL_BEGINS.search(text, max(0, match.start() - 60), match.start()) is not None
 
 
 @lru_cache(maxsize=512)

@@ -15,8 +15,8 @@ A reply is read in four steps.
    any other (`this gets 2`). What is quoted, hypothetical or somebody else's is not the judge's own.
 4. Of the judge's own verdicts the one of the highest rank counts. One that corrects (`on reflection`,
    `4, no: 3`) replaces those before it. Where two of the same rank differ there is no score: *two
-   verdicts*. So it is with a number and a label beside it that disagree, and with scores for aspects
-   (`85 for meaning, 60 for grammar`).
+   verdicts*. So it is with a later object or labelled score (`Score: 2`) that differs, whatever its rank, with a
+   number and a label beside it that disagree, and with scores for aspects (`85 for meaning, 60 for grammar`).
 
 A number off the scale is no verdict and never clipped; an object without a valid score is the answer
 "no score". Words of each language (numbers, nouns, refusals, corrections) are in reply_words.toml.
@@ -159,7 +159,8 @@ def read_part(
     around = Surroundings(prose)
     parts: list[tuple[int, Any]] = []
     for start, (_, value) in zip(places, objects, strict=True):
-        own = [] if around.borrowed(start) else [(start, part) for part in parts_under(value, keys)]
+        shown = around.borrowed(start) or not_verdicts.is_shown(prose, start)
+        own = [] if shown else [(start, part) for part in parts_under(value, keys)]
         if own and parts and around.corrects(start, since=parts[-1][0]):
             parts.clear()
         parts += own
@@ -266,7 +267,7 @@ def _evidence_of_object(
     words = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
     line = prose.rfind("\n", 0, max(0, place - 1)) + 1
     amid = bool(words) and words[0] < place and line <= words[-1]
-    borrowed = around.borrowed(place)
+    borrowed = around.borrowed(place) or not_verdicts.is_shown(prose, place)
     rank = forms.QUOTED if amid or borrowed else forms.STRUCTURED
     scores = [verdict_alone(str(fields.get(key, "")), scale, letters) for key in ("label", "verdict", "rating")]
     scores.append(number_of_field(value, scale, letters))
@@ -275,7 +276,7 @@ def _evidence_of_object(
         return
     middle = isinstance(value, str) and RANGE.search(ranges_in_digits(value)) is not None
     for score in scores:
-        yield Evidence(rank, place, score, borrowed, middle=middle)
+        yield Evidence(rank, place, score, borrowed, middle=middle, written=True)
 
 
 def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> list[Evidence]:
@@ -299,7 +300,7 @@ def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> 
     clearest = [given for given in own if given.rank == highest]
     best = [given for given in clearest if given.score is not None and scale.allows(given.score)]
     scores = {given.score for given in best}
-    if len(scores) > 1:
+    if len(scores | _written_later(own, best, scale)) > 1:
         return ReplyVerdict(None, TWO_VERDICTS, justification)
     if not best:
         off_scale = any(given.score is not None for given in clearest)
@@ -311,6 +312,18 @@ def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> 
             scores.add(given.score)
     wavering = len(scores) > 1 or any(given.middle for given in best)
     return ReplyVerdict(best[-1].score or 0.0, "", justification, wavering)
+
+
+def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:
+    """The scores of objects and labelled scores after the first of the best; after a final score, only of objects."""
+    scores: set[float] = set()
+    for given in own:
+        if not best or not given.written or given.place <= best[0].place:
+            continue
+        counts = best[0].rank != forms.FINAL or given.rank in (forms.QUOTED, forms.STRUCTURED)
+        if counts and given.score is not None and scale.allows(given.score):
+            scores.add(given.score)
+    return scores
 
 
 def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, list[int]]:
