@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metal.auditing.together import ERROR
-from metal.stats.many import benjamini_hochberg
+from metal.stats.significance import benjamini_hochberg
 from tests.hard_worlds import EQUAL, HardWorld
 
 LANGUAGES = 40

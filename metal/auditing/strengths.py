@@ -17,7 +17,7 @@ from metal.data.people import people_named
 from metal.data.records import FIRST, SECOND, TIE, Estimate
 from metal.errors import Undefined
 from metal.stats.davidson import Strengths, davidson
-from metal.stats.significance import significance_clusters
+from metal.stats.ranks import Pairs
 
 PEOPLE, TOGETHER = "people", "people and judges"
 
@@ -27,8 +27,8 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
 
     points: the share of points expected in comparisons with each of the others, where a tie is half a point; strength:
     its log odds against a generator of the mean strength (Davidson's model, order of showing held equal where it
-    varied); intervals over sources. rank: by strength, equal ones share it. cluster: those from the best on that are
-    not significantly worse than the first of them (Holm). wins, ties, comparisons: as counted.
+    varied); intervals over sources. rank: by strength, equal ones share it.
+    rank_low, rank_high: the ranks left open by two-sided tests of every two, corrected over all of them (metal.stats.ranks). wins, ties, comparisons: as counted.
     """
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     by = {PEOPLE: people, **{judge: (judge,) for judge in judges}, **({TOGETHER: (*people, *judges)} if judges else {})}
@@ -74,16 +74,18 @@ def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
     except Undefined as reason:
         figures = {"points": Estimate.undefined(str(reason)), "strength": Estimate.undefined(str(reason))}
         for code, name in enumerate(names):
-            places = {"rank": np.nan, "cluster": np.nan, "undefined": undefined_note(figures)}
+            places = {"rank": np.nan, "rank_low": np.nan, "rank_high": np.nan, "undefined": undefined_note(figures)}
             yield {"generator": name, **counted[code], **columns(figures), **places}
         return
-    clusters = significance_clusters(fit.strength, fit.better)
+    either_way = np.minimum(2 * np.minimum(fit.better, fit.better.T), 1.0)
+    low, high = Pairs(fit.better < fit.better.T, either_way).ranks()
     for code in np.argsort(-fit.strength, kind="stable").tolist():
         yield {
             "generator": names[code],
             **counted[code],
             "rank": 1 + int((fit.strength > fit.strength[code]).sum()),
-            "cluster": int(clusters[code]),
+            "rank_low": int(low[code]),
+            "rank_high": int(high[code]),
             **columns(_figures(fit, code)),
             "undefined": "",
         }

@@ -14,7 +14,7 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.scores import standing
 from metal.auditing.verdict import Verdict
 from metal.data.dataset import Dataset
-from metal.stats.many import benjamini_hochberg, benjamini_yekutieli
+from metal.stats.significance import benjamini_hochberg, benjamini_yekutieli
 
 ERROR = 0.05  # of all that is said at once
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.patterns import Codes, Numbers, ratio
 
@@ -123,19 +122,30 @@ def holm(p_values: Any) -> Numbers:
     return adjusted
 
 
-def benjamini_yekutieli(p_values: Any) -> Numbers:
-    """Control of the false discovery rate under any dependence: for claims *which* hypotheses are false.
+def benjamini_hochberg(p_values: Any) -> Numbers:
+    """Control of the false discovery rate where tests are independent or go together: at most 5% of a list are wrong.
 
-    The p-value of rank r of m is multiplied by m * (1 + 1/2 + ... + 1/m) / r; none rises above a later one.
+    The p-value of rank r of m is multiplied by m / r; none rises above a later one. Source: Benjamini and Hochberg
+    (1995).
+    >>> benjamini_hochberg([0.01, 0.04, np.nan, 0.03]).round(3).tolist()
+    [0.03, 0.04, nan, 0.04]
+    """
+    adjusted, order, rising = _in_rising_order(p_values)
+    scaled = rising * len(rising) / np.arange(1, len(rising) + 1)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return adjusted
+
+
+def benjamini_yekutieli(p_values: Any) -> Numbers:
+    """The same under any dependence, which costs a factor of 1 + 1/2 + ... + 1/m: for claims *which* are false.
+
     Source: Benjamini and Yekutieli (2001), theorem 1.3.
     >>> benjamini_yekutieli([0.01, 0.04, np.nan, 0.03]).round(4).tolist()  # 5.5 * (0.01, 0.03 / 2, 0.04 / 3)
     [0.055, 0.0733, nan, 0.0733]
     """
-    adjusted, order, rising = _in_rising_order(p_values)
-    ranks = np.arange(1, len(rising) + 1)
-    scaled = rising * len(rising) * (1 / ranks).sum() / ranks
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return adjusted
+    tests = int((~np.isnan(np.asarray(p_values, dtype=np.float64))).sum())
+    factor = float((1 / np.arange(1, tests + 1)).sum())
+    return np.asarray(np.minimum(benjamini_hochberg(p_values) * factor, 1.0))
 
 
 def by_family(
@@ -161,32 +171,6 @@ def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
     defined = np.flatnonzero(~np.isnan(p))
     order = defined[np.argsort(p[defined], kind="stable")]
     return np.full(p.shape, np.nan), order, p[order]
-
-
-def significance_clusters(values: Numbers, better: Numbers, level: float = 0.05) -> Codes:
-    """(raters,) the cluster of each rater, from 1: the best and the raters not significantly worse, and so on.
-
-    values: (raters,), higher is better; a rater whose value is NaN gets 0, no cluster. better: (raters, raters) p that
-    i is better than j, NaN where not tested (then not significantly worse). The best is compared with all below it,
-    adjusted by Holm; the first that is significantly worse opens the next cluster, so that clusters follow the order
-    of the values. Raises Undefined where no rater has a value.
-    >>> p = np.array([[np.nan, 0.3, 0.001], [0.7, np.nan, 0.2], [0.999, 0.8, np.nan]])
-    >>> significance_clusters(np.array([0.6, 0.5, 0.1]), p).tolist()
-    [1, 1, 2]
-    """
-    values = np.asarray(values, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")[: int((~np.isnan(values)).sum())]
-    if not len(order):
-        raise Undefined("no rater with a value")
-    clusters = np.zeros(len(values), dtype=np.int64)
-    start, cluster = 0, 0
-    while start < len(order):
-        cluster += 1
-        worse = np.flatnonzero(holm(better[order[start], order[start + 1 :]]) <= level)
-        end = start + 1 + int(worse[0]) if len(worse) else len(order)
-        clusters[order[start:end]] = cluster
-        start = end
-    return clusters
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ def test_people_alone_on_pairs_told_apart_by_their_texts(tmp_path: Path) -> None
     )
     audit = metal.audit(metal.read(frame, language="en"), resamples=100)
     audit.save(tmp_path / "run")
-    assert audit.tables["strengths"][["rank", "cluster"]].isna().all(axis=None)
+    assert audit.tables["strengths"][["rank", "rank_low", "rank_high"]].isna().all(axis=None)
     assert (tmp_path / "run" / "report.html").is_file()
 
 

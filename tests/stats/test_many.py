@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metal.stats.many import benjamini_hochberg, benjamini_yekutieli
+from metal.stats.significance import benjamini_hochberg, benjamini_yekutieli
 
 # Benjamini and Hochberg (1995), section 3: fifteen p-values. Corrected ones by statsmodels 0.14, multipletests.
 PAPER = [

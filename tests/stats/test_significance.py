@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.significance import benjamini_yekutieli, clustered_mean, holm, significance_clusters
+from metal.stats.significance import benjamini_yekutieli, clustered_mean, holm
 
 FEW = SourceBootstrap(200)
 
@@ -50,29 +49,3 @@ def test_always_the_same_proves_no_more_than_its_sources() -> None:
     assert one_source.mean == 1
     assert np.isnan([one_source.p, one_source.low, one_source.high]).all()
     assert np.isnan(clustered_mean(np.full(3, np.nan), np.arange(3), FEW).mean)
-
-
-def test_clusters_by_hand() -> None:
-    values = np.array([0.2, 0.6, 0.5, 0.55])
-    better = np.full((4, 4), np.nan)
-    better[1, [3, 2, 0]] = 0.2, 0.02, 0.001  # Holm: 0.2, 0.04, 0.003
-    better[2, 0] = 0.3
-    assert significance_clusters(values, better).tolist() == [2, 1, 2, 1]
-    better[1, 2] = 0.03  # Holm: 0.06, no longer worse; only the last is
-    assert significance_clusters(values, better).tolist() == [2, 1, 1, 1]
-
-
-def test_raters_without_a_value_are_in_no_cluster() -> None:
-    better = np.full((3, 3), 0.001)
-    assert significance_clusters(np.array([np.nan, 0.1, 0.2]), better).tolist() == [0, 2, 1]
-    with pytest.raises(Undefined):
-        significance_clusters(np.array([np.nan]), np.array([[np.nan]]))
-
-
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8), st.integers(0, 1000))
-def test_clusters_follow_the_values(values: list[float], seed: int) -> None:
-    better = np.random.default_rng(seed).random((len(values), len(values))) ** 4
-    clusters = significance_clusters(np.array(values), better)
-    ranked = clusters[np.argsort(-np.array(values), kind="stable")]
-    assert ranked[0] == 1
-    assert set(np.diff(ranked)) <= {0, 1}

@@ -120,7 +120,7 @@ FURTHER = {
     "strengths": (
         "Who wins the pairs",
         "Points: the share expected in comparisons with each of the others, a tie being half a point. Strength: log "
-        "odds against the mean, by Davidson's model. Cluster: nobody in it is shown to be worse than its first.",
+        "odds against the mean, by Davidson's model. First, last rank: those left open, sure in 95% for all at once.",
     ),
     "own_outputs": (
         "Does a judge prefer what its own family wrote?",
