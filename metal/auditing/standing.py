@@ -19,7 +19,7 @@ import numpy as np
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.side import JudgedVotes, SeatedJudge
 from metal.data.ratings import NOT_ASKED, UNANSWERED
-from metal.data.text import MINUS, figure, interval, listed, signed
+from metal.data.text import MINUS, figure, interval, listed, plural, signed
 from metal.errors import Undefined
 from metal.stats.alpha import UNDEFINED, Alpha, alpha_limits
 from metal.stats.careless import Careless, careless
@@ -36,6 +36,7 @@ MIN_SOURCES = 20
 LEAST_ITEMS = 10  # of two labels, or off the commonest
 LEAST_OF_CLASS = 3  # items of a label that counts as a class
 LEAST_SHARE = 0.02  # of all weight, of a label that counts as a class
+ONE_PERSON = "one person per item"  # where no judge can be shown to be like a person
 NOTHING = "nothing to tell apart"
 THIN = "too few items of each answer"
 MIN_SHARED = 30  # items of two people whose ranks are compared
@@ -367,6 +368,15 @@ def classes_of(side: SeatedJudge, bad: int | None) -> Codes:
     if bad is not None:
         often[bad] = True
     return np.flatnonzero(often & (side.items_of_label >= LEAST_OF_CLASS - 1e-9))
+
+
+def few_with_two(beside: Standing) -> str:
+    """Why there is no person beside the judge."""
+    several = beside.people.several & beside.at
+    items, sources = int(several.sum()), sources_in(beside.people.sources[several])
+    if 2 * items < beside.items:
+        return ONE_PERSON if not items else f"most items have one person ({items:,} have two)"
+    return f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources needed"
 
 
 def sources_in(sources: Codes) -> int:

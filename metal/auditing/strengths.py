@@ -28,7 +28,8 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
     points: the share of points expected in comparisons with each of the others, where a tie is half a point; strength:
     its log odds against a generator of the mean strength (Davidson's model, order of showing held equal where it
     varied); intervals over sources. rank: by strength, equal ones share it.
-    rank_low, rank_high: the ranks left open by two-sided tests of every two, corrected over all of them (metal.stats.ranks). wins, ties, comparisons: as counted.
+    rank_low, rank_high: the ranks left open by two-sided tests of every two, corrected over all of them
+    (metal.stats.ranks). wins, ties, comparisons: as counted.
     """
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     by = {PEOPLE: people, **{judge: (judge,) for judge in judges}, **({TOGETHER: (*people, *judges)} if judges else {})}

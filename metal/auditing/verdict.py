@@ -41,9 +41,9 @@ from metal.auditing.standing import (
     Standing,
     bounds,
     careless_people,
-    sources_in,
+    few_with_two,
 )
-from metal.data.text import MINUS, figure, percent, plural, signed, within
+from metal.data.text import MINUS, figure, percent, signed, within
 from metal.stats.careless import Careless
 
 SMALL = 0.05  # above a constant
@@ -62,7 +62,6 @@ DISAGREE = "people disagree"
 UNDECIDED = "undecided"
 STANDARDISED = "with each rater's mean and spread taken away"
 UNSURE = "people's agreement is not shown"
-ONE_PERSON = "one person per item"  # where no judge can be shown to be like a person
 VERDICTS = (LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
 
@@ -273,17 +272,8 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 def clauses_of(beside: Standing) -> list[Clause]:
     """The clauses of *like a person*."""
     if beside.gold:
-        return [Clause(False, f"{_few_with_two(beside)}: no judge can be shown to be like a person"), answered(beside)]
+        return [Clause(False, f"{few_with_two(beside)}: no judge can be shown to be like a person"), answered(beside)]
     return list(beside.clauses()) if isinstance(beside, ScoreStanding) else list(clauses_on_classes(beside))
-
-
-def _few_with_two(beside: Standing) -> str:
-    """Why there is no person beside the judge."""
-    several = beside.people.several & beside.at
-    items, sources = int(several.sum()), sources_in(beside.people.sources[several])
-    if 2 * items < beside.items:
-        return ONE_PERSON if not items else f"most items have one person ({items:,} have two)"
-    return f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources needed"
 
 
 def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str, Any]:
@@ -296,7 +286,7 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         "unshown": "",
     }
     if beside.gold:
-        return figures | {"unshown": f"{_few_with_two(beside)}: what a person knows is unknown"}
+        return figures | {"unshown": f"{few_with_two(beside)}: what a person knows is unknown"}
     figures["below_person"] = bounds(beside.below)
     share = beside.share()
     order, kappa = beside.order_share(), beside.kappa_share()

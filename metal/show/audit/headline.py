@@ -12,13 +12,12 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from metal.auditing.standing import NOTHING
+from metal.auditing.standing import NOTHING, ONE_PERSON
 from metal.auditing.together import ERROR
 from metal.auditing.verdict import (
     DISAGREE,
     INFORMATIVE,
     LIKE_A_PERSON,
-    ONE_PERSON,
     UNDECIDED,
     UNINFORMATIVE,
     VERDICTS,
