@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from metal.auditing.settings import MIN_RATED
 from metal.data.records import Criterion, Estimate
 from metal.errors import Undefined
-from metal.stats.agreement import Disagreement, alpha_disagreement
+from metal.stats.agreement import MOST_COMPARED, STANDING_IN, Disagreement, alpha_disagreement
 from metal.stats.agreement import krippendorff_alpha as alpha
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
 from metal.stats.intervals import beyond_chance_interval, few_sources, jackknife_variance, share_interval
@@ -261,6 +262,20 @@ def few_on_panels(times: Codes, counts: Codes) -> str:
     """`few_of_a_second_class` of a panel: times (patterns,), counts (patterns, levels) of ratings."""
     commonest = counts[:, int((times @ counts).argmax())]
     return few_of_a_second_class(int(times.sum()), int(times[commonest == counts.sum(axis=1)].sum()))
+
+
+def of_the_most_active(answers: Codes) -> tuple[str, ...]:
+    """What a reader should know of a figure for which people are compared one by one: see agreement.raters_with.
+
+    answers: (items, people) codes, negative where a person did not rate.
+
+    >>> of_the_most_active(np.zeros((40, 5000))), of_the_most_active(np.zeros((40, 20)))
+    (('of the 50 people with the most ratings, out of 5,000',), ())
+    """
+    enough = int(((answers >= 0).sum(axis=0) >= MIN_RATED).sum())
+    if (enough if enough > 1 else answers.shape[1]) <= MOST_COMPARED:
+        return ()
+    return (f"of the {STANDING_IN} people with the most ratings, out of {answers.shape[1]:,}",)
 
 
 def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:

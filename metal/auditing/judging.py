@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from metal.auditing.figures import (
     dropped_note,
     few_of_a_second_class,
     krippendorff_alpha,
+    of_the_most_active,
     range_columns,
     undefined_note,
 )
@@ -173,13 +174,15 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
     these items.
     """
     difference = _difference(judged, weighted_f1)
-    return judged.drawn.estimate(np.asarray, "no human ceiling", difference)
+    estimate = judged.drawn.estimate(np.asarray, "no human ceiling", difference)
+    return replace(estimate, caveats=of_the_most_active(judged.cell.by_people[judged.items]))
 
 
 def macro_difference_to_people(judged: JudgedItems) -> Estimate:
     """The same of macro F1, with Student's t on the jackknife variance over sources."""
     difference = _difference(judged, macro_f1)
-    return judged.drawn.jackknifed(np.asarray, "no human ceiling", difference)
+    estimate = judged.drawn.jackknifed(np.asarray, "no human ceiling", difference)
+    return replace(estimate, caveats=of_the_most_active(judged.cell.by_people[judged.items]))
 
 
 def _difference(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:

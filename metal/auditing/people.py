@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from metal.auditing.figures import (
     dropped_note,
     few_on_panels,
     krippendorff_alpha,
+    of_the_most_active,
     range_columns,
     undefined_note,
 )
@@ -74,23 +76,27 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
     drawn = Resampled(codes, cell.matrix.sources[complete], bootstrap)
     rows, truth = drawn.rows[:, :-1], drawn.rows[:, -1]
     raters = agreement.raters_with(drawn.observed, rows, MIN_RATED)
+    caveats = of_the_most_active(cell.by_people[complete])
     pairs = agreement.pairs_of(raters)
     counts = class_counts(rows, levels)
 
     def share(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
         return lambda: drawn.share(statistic, reason)
 
+    def one_by_one(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
+        return lambda: replace(drawn.share(statistic, reason), caveats=caveats)
+
     return {
         "fleiss_kappa": lambda: _fleiss(_twice(cell, bootstrap), cell),
         "table_6_kappa": lambda: _table_6_kappa(cell, bootstrap),
-        "pairwise_f1": share(lambda weights: agreement.pairwise(weights, rows, levels, pairs)),
-        "leave_one_out_f1": share(
+        "pairwise_f1": one_by_one(lambda weights: agreement.pairwise(weights, rows, levels, pairs)),
+        "leave_one_out_f1": one_by_one(
             lambda weights: agreement.leave_one_out(weights, rows, levels, raters),
             "no majority of two or more others",
         ),
         "against_all_f1": (lambda: Estimate.undefined("one person per item", drawn.n))
         if cell.one_person
-        else share(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
+        else one_by_one(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
         "percent_agreement": share(lambda weights: agreement.pooled_agreement(weights, counts)),
         "gwet_ac1": lambda: drawn.beyond_chance(lambda weights: agreement.gwet_disagreement(weights, counts), NO_PAIR),
         "alpha": lambda: krippendorff_alpha(_twice(cell, bootstrap), cell.criterion),

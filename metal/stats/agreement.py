@@ -34,9 +34,20 @@ from typing import Any, Literal
 import numpy as np
 
 from metal.errors import Undefined
-from metal.stats.aggregate import aggregate
-from metal.stats.patterns import Codes, Counts, Numbers, margins_of_pairs, mean_of_defined, ratio, total
+from metal.stats.patterns import (
+    Codes,
+    Counts,
+    Numbers,
+    class_counts,
+    margins_of_pairs,
+    mean_of_defined,
+    one_hot,
+    ratio,
+    total,
+)
 
+MOST_COMPARED = 200  # raters who are compared one by one: of more, whose pairs are millions,
+STANDING_IN = 50  # those with the most ratings stand for all
 _LARGEST_BLOCK = 5_000_000
 Measure = Literal["nominal", "ordinal", "interval"]
 
@@ -248,10 +259,16 @@ def alpha_disagreement(weights: Any, observed: Codes, counts: Codes, values: Num
 
 
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
-    """The raters with at least `items` ratings; all raters when fewer than two have so many."""
-    given = weights @ (rows >= 0)
+    """The raters with at least `items` ratings; all raters when fewer than two have so many.
+
+    Of more than MOST_COMPARED the STANDING_IN with the most ratings, the first of those with equally many.
+    """
+    given = np.asarray(weights @ (rows >= 0))
     enough = np.flatnonzero(given >= items)
-    return [int(rater) for rater in (enough if len(enough) > 1 else range(rows.shape[1]))]
+    raters = [int(rater) for rater in (enough if len(enough) > 1 else range(rows.shape[1]))]
+    if len(raters) > MOST_COMPARED:
+        raters = sorted(sorted(raters, key=lambda rater: -int(given[rater]))[:STANDING_IN])
+    return raters
 
 
 def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
@@ -281,15 +298,20 @@ def leave_one_out(
     majority is used whatever the audit's aggregate: a model fitted without one person would be a
     different model for each person, and with two others it would have nothing to weigh.
     """
-    pairs = [(majority_of_others(rows, rater, levels), rows[:, rater]) for rater in raters]
+    counts = class_counts(rows, levels)
+    pairs = [(majority_of_others(counts, rows[:, rater]), rows[:, rater]) for rater in raters]
     return _mean_f1(weights, pairs, levels, f1)
 
 
-def majority_of_others(rows: Codes, rater: int, levels: int) -> Codes:
-    """(patterns,) the majority class of everybody except `rater`; negative without two others or a majority."""
-    others = np.delete(rows, rater, axis=1)
-    majority = aggregate(others, np.arange(levels, dtype=np.float64), "majority")
-    return np.where((others >= 0).sum(axis=1) < 2, -1, majority)
+def majority_of_others(counts: Codes, own: Codes) -> Codes:
+    """(patterns,) the majority class of everybody but one rater; negative without two others or a majority.
+
+    counts: (patterns, levels) of all raters; own: (patterns,) that rater's codes.
+    """
+    others = counts - one_hot(own, counts.shape[1])
+    most = others.max(axis=1, keepdims=True)
+    settled = ((others == most).sum(axis=1) == 1) & (others.sum(axis=1) >= 2)
+    return np.where(settled, others.argmax(axis=1), -1)
 
 
 def against_all(weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int]) -> Numbers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from metal.stats.significance import benjamini_yekutieli, t_cdf
 EPSILON = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
 MIN_ITEMS = 30
 Q = 0.05
+MOST_ONE_BY_ONE = 200  # people; the answers of more are counted
 WILCOXON_MIN_ITEMS = 6  # below, no outcome of the signed-rank test is significant
 
 Closeness = Literal["agreement", "distance"]
@@ -80,27 +82,56 @@ def alternative_annotator_test(
         raise Undefined("no item rated by the judge and two or more people")
     judge, rated = judge[usable], np.ascontiguousarray(rated[usable].T)
     people = np.where(rated, people[usable].T, 0.0)
-    results = [_person(people, judge, rated, j, epsilon, closeness, wilcoxon) for j in range(len(people))]
+    panel = _Panel(people, rated, closeness)
+    results = [_person(panel, judge, person, epsilon, wilcoxon) for person in range(len(people))]
     return _conclude(results, epsilon)
 
 
-def _person(
-    people: Numbers,
-    judge: Numbers,
-    rated: Codes,
-    person: int,
-    epsilon: float,
-    closeness: Closeness,
-    wilcoxon: bool,
-) -> PersonTest:
+@dataclass(frozen=True)
+class _Panel:
     """people: (people, items), 0 where a person did not rate; rated: (people, items) whether they did."""
-    items = rated[person]
+
+    people: Numbers
+    rated: Codes
+    closeness: Closeness
+
+    def distance(self, answer: Numbers, left_out: int) -> Numbers:
+        """(items,) the distance of an answer from the remaining people, as a sum over these people.
+
+        Both sides are compared with the same number of people, so sums of disagreements or of squared differences order
+        exactly as the mean or its root does, and whole numbers are free of rounding.
+        """
+        if len(self.people) > MOST_ONE_BY_ONE:
+            return self._far(answer, *self._counted) - self._far(answer, *self._own(left_out))
+        far = np.zeros(len(answer))
+        for person in range(len(self.people)):
+            if person != left_out:
+                far += self._far(answer, *self._own(person))
+        return far
+
+    def _own(self, person: int) -> tuple[Numbers, Codes]:
+        return self.people[person][None], self.rated[person][None]
+
+    @cached_property
+    def _counted(self) -> tuple[Numbers, Codes]:
+        """(values, 1) all values that were given and (values, items) how many people gave each."""
+        values = np.unique(self.people[self.rated])
+        counts = [((self.people == value) & self.rated).sum(axis=0) for value in values]
+        return values[:, None], np.stack(counts)
+
+    def _far(self, answer: Numbers, given: Numbers, times: Codes) -> Numbers:
+        cost = answer != given if self.closeness == "agreement" else (answer - given) ** 2
+        return np.asarray((cost * times).sum(axis=0), dtype=np.float64)
+
+
+def _person(panel: _Panel, judge: Numbers, person: int, epsilon: float, wilcoxon: bool) -> PersonTest:
+    items = panel.rated[person]
     count = int(items.sum())
     floor = WILCOXON_MIN_ITEMS if wilcoxon else MIN_ITEMS
     if count < floor:
         return PersonTest(count, reason=f"fewer than {floor} items")
-    far_judge = _distance(judge, person, people, rated, closeness)[items]
-    far_person = _distance(people[person], person, people, rated, closeness)[items]
+    far_judge = panel.distance(judge, person)[items]
+    far_person = panel.distance(panel.people[person], person)[items]
     judge_wins = (far_judge <= far_person).astype(np.float64)
     person_wins = (far_person <= far_judge).astype(np.float64)
     lead = person_wins - judge_wins
@@ -113,20 +144,6 @@ def _person(
 
     p = float(signed_rank_test(lead - epsilon, alternative="less").pvalue)
     return PersonTest(count, *shares, p, reason="Wilcoxon")
-
-
-def _distance(answer: Numbers, left_out: int, people: Numbers, rated: Codes, closeness: Closeness) -> Numbers:
-    """(items,) the distance of an answer from the remaining people, as a sum over these people.
-
-    Both sides are compared with the same number of people, so sums of disagreements or of squared differences order
-    exactly as the mean or its root does, and whole numbers are free of rounding.
-    """
-    far = np.zeros(len(answer))
-    for person, (given, has_rated) in enumerate(zip(people, rated, strict=True)):
-        if person != left_out:
-            cost = answer != given if closeness == "agreement" else (answer - given) ** 2
-            far += cost * has_rated
-    return far
 
 
 def _t_test_p(shifted: Numbers) -> float:

@@ -6,6 +6,7 @@ resample is a few counts instead of a new table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,7 +46,7 @@ def find_patterns(codes: Codes) -> Patterns:
     columns = np.ascontiguousarray(codes.T)  # each side by side in memory
     low = [int(column.min()) for column in columns]
     widths = [int(column.max()) - least + 1 for column, least in zip(columns, low, strict=True)]
-    if float(np.prod(np.array(widths, dtype=float))) >= 2.0**62:
+    if math.prod(widths) >= 2**62:
         rows, which = np.unique(codes, axis=0, return_inverse=True)
         return Patterns(rows, which.reshape(-1))
     key = np.zeros(len(codes), dtype=np.int64)

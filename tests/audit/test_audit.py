@@ -450,3 +450,17 @@ def test_a_model_that_doubts_its_labels_is_said(make_dataset: MakeDataset) -> No
 def test_an_unknown_rule_is_answered_with_all() -> None:
     with pytest.raises(UsageError, match="majority-or-mean, majority-or-middle, majority, dawid-skene, mace"):
         AuditSettings(aggregate="vote")
+
+
+def test_an_audit_of_hundreds_of_people_says_that_few_are_compared_one_by_one() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.integers(1, 4, 40)
+    answers = np.where(rng.random((40, 231)) < 0.7, truth[:, None], rng.integers(1, 4, (40, 231)))
+    frame = pd.DataFrame(answers, columns=[*(f"A{place}" for place in range(230)), "gpt-4"])
+    from metal import audit as audited
+
+    run = audited(frame.assign(item=[f"q{row}" for row in range(40)], lang="en"), resamples=100)
+    note = "of the 50 people with the most ratings, out of 230"
+    for figure in ("pairwise_f1", "leave_one_out_f1", "against_all_f1"):
+        assert f"{figure}: {note}" in run.tables["people"]["undefined"].iloc[0]
+    assert f"difference_to_people: {note}" in run.tables["judges"]["undefined"].iloc[0]

@@ -297,3 +297,13 @@ def test_judges_on_another_scale_than_people_are_said(tmp_path: Path) -> None:
         messages = [finding.message for finding in lint(read(tmp_path, HEAD + rows))]
         line = "overall: people's scores go from 0 to 2, judges' scores go from 0.05 to 0.95; are these two scales?"
         assert (line in messages) == warned
+
+
+def test_of_hundreds_of_columns_one_that_sums_up_the_others_is_no_person() -> None:
+    answers = np.random.default_rng(5).integers(1, 6, (60, 250))
+    people = pd.DataFrame(answers, columns=[f"A{place}" for place in range(250)])
+    for name, values in {"A300": people.mean(axis=1).round(2), "A301": people.sum(axis=1)}.items():
+        frame = people.assign(**{name: values}, item=[f"q{row}" for row in range(60)])
+        data = metal.read(frame)
+        assert name not in data.raters
+        assert len(data.raters) == 250

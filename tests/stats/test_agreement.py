@@ -27,6 +27,7 @@ from metal.stats.agreement import (
     percent_agreement,
     pooled_agreement,
     quadratic_disagreement,
+    raters_with,
     weighted_f1,
 )
 from metal.stats.patterns import class_counts, find_patterns, margins
@@ -205,8 +206,9 @@ ROUND = pairs_of(range(3))
 
 
 def test_majority_of_others() -> None:
-    assert majority_of_others(ROWS, 2, 3).tolist() == [0, 0, 1, -1, 2]
-    assert majority_of_others(np.array([[0, -1, 1]]), 0, 2).tolist() == [-1]  # only one other
+    assert majority_of_others(class_counts(ROWS, 3), ROWS[:, 2]).tolist() == [0, 0, 1, -1, 2]
+    two = np.array([[0, -1, 1]])
+    assert majority_of_others(class_counts(two, 2), two[:, 0]).tolist() == [-1]  # only one other
 
 
 def test_leave_one_out() -> None:
@@ -281,3 +283,18 @@ def test_nominal_scales_have_no_mean() -> None:
 def test_cases_of_three() -> None:
     rows = np.array([[1, 1, 1], [1, 1, 0], [0, 1, 2], [1, 1, -1], [2, -1, -1]])
     assert agreement_case(rows, 3).tolist() == [ALL, SOME, NONE, ALL, -1]
+
+
+def test_of_thousands_of_people_those_with_the_most_ratings_are_compared_one_by_one() -> None:
+    rows = np.full((40, 3000), -1)
+    rows[:20] = np.arange(20)[:, None] % 2
+    rows[20:, 100:150] = 1
+    assert raters_with(np.ones(40, dtype=int), rows, 10) == [*range(100, 150)]
+    assert raters_with(np.ones(40, dtype=int), rows[:, :200], 10) == [*range(200)]
+
+
+def test_patterns_of_thousands_of_people_are_found_without_a_warning() -> None:
+    rows = np.random.default_rng(0).integers(0, 5, (30, 5000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(find_patterns(np.vstack([rows, rows])).rows) == 30

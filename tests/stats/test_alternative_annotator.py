@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from metal.errors import Undefined
+from metal.stats import alternative_annotator
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.colleagues import Labels, difference_to_others
@@ -168,3 +169,16 @@ def test_among_equals_one_in_twenty_is_named_at_five_percent() -> None:
         lead, first = beside.agreement - beside.among, slice(0, None, 3)
         low.append(clustered_mean(lead[first], source[first], SourceBootstrap(100)).p < 0.05)
     assert 0.02 <= np.mean(low) <= 0.09
+
+
+@pytest.mark.parametrize("closeness", ["agreement", "distance"])
+def test_the_answers_of_hundreds_of_people_are_counted_with_the_same_result(
+    closeness: alternative_annotator.Closeness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    people = rng.integers(1, 6, (60, 210)).astype(float)
+    people[rng.random(people.shape) < 0.3] = np.nan
+    judge = rng.integers(1, 6, 60).astype(float)
+    counted = alternative_annotator_test(people, judge, epsilon=0.2, closeness=closeness)
+    monkeypatch.setattr(alternative_annotator, "MOST_ONE_BY_ONE", 1000)
+    assert counted == alternative_annotator_test(people, judge, epsilon=0.2, closeness=closeness)

@@ -40,6 +40,7 @@ ROWS_EACH = 10  # rows of a rater from which on what never changes is a fact abo
 COPY = re.compile(r"(.+?)([ _.-](copy|copied|dup|duplicate|old|backup)|(?<!\d)\.\d+| ?\((copy|\d+)\))", re.IGNORECASE)
 NUMBERED = re.compile(r"(.+)[ _.-]\d+")
 _SURVEY = '{"ImportId"'
+MOST_TRIED = 200  # columns that are tried one by one, each against all others
 FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a column follows from the others'
 
 
@@ -219,8 +220,29 @@ def _follow(answers: pd.DataFrame) -> list[bool]:
         texts = np.array([[fold(str(cell)) for cell in as_texts(answers[name])] for name in answers]).T
         codes = np.unique(texts, return_inverse=True)[1].reshape(texts.shape).astype(np.float64)
         numbers = np.where(answers.notna(), codes, np.nan)
-    rows = (numbers[np.searchsorted(looked_at, own)] for own in places)
-    return [_follows(np.roll(each, -own, axis=1)) for own, each in enumerate(rows)]
+    rows = (np.searchsorted(looked_at, own) for own in places)
+    likely = _may_follow(numbers) if len(places) > MOST_TRIED else np.full(len(places), True)
+    return [bool(likely[own]) and _follows(np.roll(numbers[each], -own, axis=1)) for own, each in enumerate(rows)]
+
+
+def _may_follow(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which of hundreds of (rows, raters) columns may follow from the others, as what all say hardly depends on one."""
+    given = ~np.isnan(numbers)
+    answered = given.sum(axis=1)
+    total, middle = np.nansum(numbers, axis=1), np.nanmedian(np.where(answered[:, None] > 0, numbers, 0.0), axis=1)
+    differ = np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(numbers, axis=1, initial=np.inf)
+    most = 2 * (numbers == middle[:, None]).sum(axis=1) > answered
+    may = np.full(numbers.shape[1], False)
+    for value, rows in (
+        (middle[:, None], differ & most),
+        (middle[:, None], differ),
+        ((total / np.maximum(answered, 1))[:, None], differ),
+        (total[:, None] - np.nan_to_num(numbers), differ),
+    ):
+        close = (np.abs(numbers - value) <= 0.1) & rows[:, None]
+        tried = (given & rows[:, None]).sum(axis=0)
+        may |= (tried > FEWEST / 2) & (close.sum(axis=0) >= 0.95 * tried)
+    return may
 
 
 def _follows(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
