@@ -18,6 +18,7 @@ from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import GUESSES, KIND_WORDS, is_person, plain
 from metal.data.tables.pairs import are_winners
+from metal.data.tables.who_rated import are_scores
 from metal.data.text import first_few
 from metal.data.text import name as shortened
 from metal.errors import DataError, UsageError
@@ -187,13 +188,15 @@ def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
 
 
 def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether the column guessed for raters holds a judge's scores beside a person's (`human`, `judge`), or those who
-    translated: each has a text of its own.
+    """Whether the column guessed for raters holds scores (`score`, `judge`), or those who translated: each has a text
+    of its own.
     """
     column = roles["rater"]
     if plain(column) == "translator":
         text = roles.get("text")
         return text is None or not frame[[text, column]].drop_duplicates()[text].duplicated().any()
+    if are_scores(frame, column, roles):
+        return True
     if "score" in roles or not holds_answers(frame[column]):
         return False
     others = [name for name in frame.columns if name not in roles.values() and is_person(without_end(name))]

@@ -25,6 +25,7 @@ from metal.data.tables.nested import NO_LISTS, FromLists, Paths, flattened, nest
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.parts import name_of_path
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
+from metal.data.tables.who_rated import check_no_judge_beside, check_raters, judges_columns, note_on_scores
 from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge
 from metal.data.text import first_few
 from metal.errors import DataError
@@ -89,6 +90,8 @@ def tidy_frame(
     if patterns and not places:
         raise DataError(where, f"no column matches `wide={patterns}`", columns_of(frame))
     roles = roles_of(frame, [place.column for place in places], options, where)
+    if "rater" not in named and judges_columns(frame[[place.column for place in places]], ()):
+        roles.pop("rater", None)  # the columns are raters', and what else names people goes unread
     chosen = _choices(frame, roles, places, bool(patterns), notes)
     roles = without_pairs(frame, roles, options, chosen=bool(chosen))
     places = chosen or places
@@ -109,6 +112,8 @@ def tidy_frame(
     long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     if "rater" in roles and not (patterns or on_its_side):
         _check_no_person_beside(frame, roles, named, where)
+        check_no_judge_beside(frame, roles, named, where)
+        check_raters(frame, roles, named, where)
     long |= "first_text" in roles
     doubtful: list[str] = []
     if not (patterns or long or chosen or on_its_side):
@@ -142,6 +147,8 @@ def tidy_frame(
     role_of = {column: role for role, column in roles.items()}
     roles = {role: column for role, column in roles.items() if column != surveys.RESPONDENT}
     notes.append(_shape(roles, places))
+    if not patterns:
+        note_on_scores([place.column for place in places], notes)
     taken = {*role_of}
     for place in places:
         taken |= {place.column, place.comment}

@@ -108,9 +108,13 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
     answers = [name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])]
     if len(answers) == 1:  # a judge's, beside what sums people up
         answers += [name for name in table.free if not _SUMMED_UP.isdisjoint(words_of(name))]
+        if is_person(answers[0]) and "score" in table.roles:
+            answers = [table.roles["score"], *answers]
     if missing == "rater" and len(answers) > 1:
         remedy = remedy.replace("`wide=RATERS`", _as_option(answers, list(table.frame.columns)))
         remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
+        if answers[0] == table.roles.get("score"):
+            remedy += f"; if a judge's: `kinds={ {answers[1]: 'llm'} }`"
     return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy, answers)
 
 

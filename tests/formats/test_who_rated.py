@@ -1,0 +1,115 @@
+"""A column is raters' names only where its cells can be names; a judge's scores beside people are not lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.errors import DataError
+
+SCORES = [4, 4, 4, 1, 2, 5, 3, 2, 1, 5, 3, 4]
+OTHERS = [4, 2, 3, 1, 2, 5, 3, 1, 2, 4, 5, 4]
+PASSED = ["pass", "fail"] * 6
+
+
+def written(tmp_path: Path, columns: Mapping[str, Sequence[object]]) -> Path:
+    """A file of one row an output."""
+    texts = {"id": [f"o{number}" for number in range(12)], "answer": [f"Answer {number}." for number in range(12)]}
+    path = tmp_path / "t.csv"
+    pd.DataFrame(texts | dict(columns)).to_csv(path, index=False)
+    return path
+
+
+def kinds(path: Path, **options: Any) -> dict[str, str]:
+    return {name: rater.kind for name, rater in metal.read(path, **options).raters.items()}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"score": SCORES, "judge": OTHERS},
+        {"rating": PASSED, "judge": PASSED[::-1]},
+        {"score": [0.5, 0.25] * 6, "judge": [0.465, 0.084] * 6},
+    ],
+)
+def test_scores_under_judge_are_a_judges_not_names_of_people(
+    tmp_path: Path, columns: Mapping[str, Sequence[object]]
+) -> None:
+    path = written(tmp_path, columns)
+    assert kinds(path) == {next(iter(columns)): "human", "judge": "llm"}
+    notes: list[str] = []
+    metal.read(path, notes=notes)
+    assert any("'judge' holds scores, not the names of raters" in note for note in notes)
+    if columns.get("score") == SCORES:
+        assert kinds(path, columns={"rater": "judge"}) == dict.fromkeys("12345", "human")
+
+
+def test_a_list_of_scores_beside_a_judges_score(tmp_path: Path) -> None:
+    lists = [str([score + 60, other + 60, 62]) for score, other in zip(SCORES, OTHERS, strict=True)]
+    path = written(tmp_path, {"scores": lists, "judge": [other + 60 for other in OTHERS]})
+    assert kinds(path) == {"judge": "llm", "scores_1": "human", "scores_2": "human", "scores_3": "human"}
+
+
+def test_decimals_under_evaluator_are_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path, {"rating": SCORES, "evaluator": [score / 7 for score in OTHERS]})
+    with pytest.raises(DataError, match=r'`wide=\["rating", "evaluator"\]`'):
+        metal.read(path)
+    options: dict[str, Any] = {"wide": ["rating", "evaluator"], "kinds": {"evaluator": "llm"}}
+    assert kinds(path, **options) == {"rating": "human", "evaluator": "llm"}
+
+
+def test_words_of_another_scale_under_judge_are_no_names(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r'wide=\["verdict", "judge"\]'):
+        metal.read(written(tmp_path, {"score": SCORES, "verdict": PASSED, "judge": PASSED}))
+
+
+def test_criteria_beside_a_judges_scores_are_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="do not say whose answers these are: fluency, adequacy"):
+        metal.read(written(tmp_path, {"fluency": SCORES, "adequacy": SCORES[::-1], "judge": OTHERS}))
+
+
+def test_numbers_under_annotator_that_may_be_ids_are_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path, {"annotator": OTHERS, "score": SCORES})
+    with pytest.raises(DataError, match="'annotator' may hold names of raters or their scores"):
+        metal.read(path)
+    assert kinds(path, columns={"rater": "annotator"}) == dict.fromkeys("12345", "human")
+    assert kinds(path, wide=["score", "annotator"], kinds={"annotator": "llm"})["annotator"] == "llm"
+
+
+def test_numbers_of_people_who_each_rated_all_outputs_are_ids(tmp_path: Path) -> None:
+    path = written(tmp_path, {"score": SCORES})
+    frame = pd.read_csv(path)
+    tables = [frame.assign(judge=number, score=(frame["score"] + number) % 5 + 1) for number in range(1, 6)]
+    pd.concat(tables).to_csv(path, index=False)
+    assert kinds(path) == dict.fromkeys("12345", "human")
+
+
+@pytest.mark.parametrize(
+    ("columns", "score", "judge"),
+    [
+        ({"user_id": ["u1", "u2", "u3"] * 4, "thumbs_up": [0, 1] * 6, "gpt_score": OTHERS}, "thumbs_up", "gpt_score"),
+        (
+            {"score": SCORES, "annotator": ["ann", "ben"] * 6, "judge": ["gpt-4o"] * 12, "judge_score": OTHERS},
+            "score",
+            "judge_score",
+        ),
+        ({"reviewer": SCORES, "grade": SCORES[::-1], "gpt-4o": OTHERS}, "grade", "gpt-4o"),
+    ],
+)
+def test_a_judges_scores_beside_names_of_people_are_not_lost(
+    tmp_path: Path, columns: Mapping[str, Sequence[object]], score: str, judge: str
+) -> None:
+    path = written(tmp_path, columns)
+    with pytest.raises(DataError, match=f"{judge!r} is called like a judge's scores") as refused:
+        metal.read(path)
+    assert f'`wide=["{score}", "{judge}"]`' in str(refused.value)
+    assert kinds(path, wide=[score, judge]) == {score: "human", judge: "llm"}
+    people = next(name for name in columns if name in ("user_id", "annotator", "reviewer"))
+    alone = kinds(path, columns={"rater": people, "score": score})
+    assert len(alone) > 1
+    assert {*alone.values()} == {"human"}
