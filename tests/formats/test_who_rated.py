@@ -42,9 +42,8 @@ def test_scores_under_judge_are_a_judges_not_names_of_people(
 ) -> None:
     path = written(tmp_path, columns)
     assert kinds(path) == {next(iter(columns)): "human", "judge": "llm"}
-    notes: list[str] = []
-    metal.read(path, notes=notes)
-    assert any("'judge' holds scores, not the names of raters" in note for note in notes)
+    note = "'judge' holds scores, not the names of raters"
+    assert note in " ".join(metal.read(path).report)
     if columns.get("score") == SCORES:
         assert kinds(path, columns={"rater": "judge"}) == dict.fromkeys("12345", "human")
 
@@ -113,3 +112,67 @@ def test_a_judges_scores_beside_names_of_people_are_not_lost(
     alone = kinds(path, columns={"rater": people, "score": score})
     assert len(alone) > 1
     assert {*alone.values()} == {"human"}
+
+
+def test_the_option_named_for_langsmith_reads_a_judge_and_a_person(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    columns = {
+        "id": list("abcd"),
+        "inputs.question": list("pqrs"),
+        "outputs.answer": ["One.", "Two.", "Three.", "Four."],
+        "feedback.correctness": [0, 1, 1, 0],
+        "feedback.human_correctness": [1, 1, 0, 0],
+    }
+    pd.DataFrame(columns).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"`kinds=\{'feedback.correctness': 'llm'\}`") as refused:
+        metal.read(path)
+    assert "`columns={'output': 'id'}`" in str(refused.value)
+    judge, person = "feedback.correctness", "feedback.human_correctness"
+    options: dict[str, Any] = {"wide": [judge, person], "columns": {"output": "id"}, "kinds": {judge: "llm"}}
+    assert kinds(path, **options) == {judge: "llm", person: "human"}
+
+
+def test_the_option_named_for_inspect_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "samples.csv"
+    columns = {
+        "sample_id": list("abcd"),
+        "eval_id": ["e"] * 4,
+        "epoch": [1] * 4,
+        "input": ["p p", "q q", "r r", "s s"],
+        "score_match": list("CICI"),
+        "score_graded": list("CCII"),
+    }
+    pd.DataFrame(columns).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"`levels=\{'overall': 'I<C'\}`"):
+        metal.read(path)
+    names = ["score_match", "score_graded"]
+    options: dict[str, Any] = {"wide": names, "columns": {"output": "sample_id"}, "levels": {"overall": "I<C"}}
+    assert kinds(path, **options, kinds=dict.fromkeys(names, "llm")) == dict.fromkeys(names, "llm")
+
+
+def test_src_and_tgt_that_hold_codes_are_the_languages(tmp_path: Path) -> None:
+    texts = [f"Text {number}." for number in range(6)]
+    rows = [("en", "de", text, rater, score) for score, text in enumerate(texts) for rater in ("r1", "r2")]
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["src", "tgt", "mt", "rater", "score"]).to_csv(path, index=False)
+    dataset = metal.read(path)
+    assert dataset.languages == ("en-de",)
+    assert len(dataset.sources) == len(dataset.outputs) == 6
+
+
+def test_src_beside_ids_of_segments_is_the_text_of_the_source(tmp_path: Path) -> None:
+    rows = []
+    for segment in range(6):
+        for rater in ("r1", "r2"):
+            rows.append(("en-de", segment, "s", f"Input {segment}.", f"Text {segment}.", rater, 50 + segment))
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["lp", "seg_id", "system", "src", "hyp", "rater", "ESA"]).to_csv(path, index=False)
+    dataset = metal.read(path)
+    assert sorted(str(source.text) for source in dataset.sources.values()) == [f"Input {n}." for n in range(6)]
+
+
+def test_no_error_is_better_than_a_critical_one(tmp_path: Path) -> None:
+    words = ["None", "Minor", "Major", "Critical"]
+    (criterion,) = metal.read(written(tmp_path, {"ann_1": words * 3, "ann_2": words[::-1] * 3})).criteria.values()
+    assert [level.label for level in criterion.scale.levels] == words
+    assert criterion.direction == "lower"

@@ -22,6 +22,8 @@ BY_NAME, BY_SCORES, ASSUMED = "by its name", "by its name and scores; see `direc
 GUESSED = (BY_NAME, BY_SCORES, ASSUMED)
 WORST_PENALTY = 25  # of a segment in MQM; scores that are mostly above it are points out of 100
 WORST_GRADE = 6  # of a school where 1 is the best
+# Words that say how bad an error is: the least severe is the best, whatever is asked.
+_SEVERITIES = frozenset({"none", "no", "no error", "neutral", "minor", "moderate", "major", "severe", "critical"})
 _ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
 
 
@@ -29,6 +31,8 @@ def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
     """The direction that is guessed for a table's criterion. scores: all of them, NaN for no answer."""
     if _of_quality(scale):
         return "higher"
+    if _of_severity(scale):
+        return "lower"
     anchors = [level.shown for level in scale.levels if _ANCHOR.match(fold(level.shown))]
     if anchors:
         return guessed_direction(", ".join([name, *anchors]))
@@ -55,6 +59,12 @@ def _of_quality(scale: Scale) -> bool:
     return (order_of([level.label for level in scale.levels]) or ("",))[0] == "quality"
 
 
+def _of_severity(scale: Scale) -> bool:
+    """Whether the labels are none < minor < major < critical, or some of these that only errors have."""
+    labels = {fold(level.label) for level in scale.levels}
+    return labels <= _SEVERITIES and len(labels & {"minor", "major", "critical"}) > 1
+
+
 def guessed_direction(name: str) -> Direction:
     """METAL's direction of the criterion, or `lower` for a name of something one would rather not find."""
     if metal_name(name):
@@ -73,7 +83,8 @@ def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
         return "as told"
     if not _of_quality(criterion.scale) and criterion.direction == _by_scores(criterion.name, scores):
         return BY_SCORES
-    if _of_quality(criterion.scale) or criterion.direction != guessed_direction(criterion.name):
+    of_severity = _of_severity(criterion.scale) and criterion.direction == "lower"
+    if _of_quality(criterion.scale) or of_severity or criterion.direction != guessed_direction(criterion.name):
         return "by its labels"
     if metal_name(criterion.name):
         return "METAL's criterion"

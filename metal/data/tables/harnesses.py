@@ -20,17 +20,20 @@ class Harness:
     stands for any letters.
 
     answers: the pattern of the columns that hold answers; "" where ratings stand in lists and objects. remedy: what to
-    do about them.
+    do about them. output: the column that tells outputs apart.
     """
 
     name: str
     marks: frozenset[str]
     answers: str = ""
     remedy: str = A_ROW_A_RATING
+    output: str = ""
 
 
 HARNESSES = (
-    Harness("inspect_ai's samples_df", frozenset({"sample_id", "eval_id", "epoch", "input"}), "score_*"),
+    Harness(
+        "inspect_ai's samples_df", frozenset({"sample_id", "eval_id", "epoch", "input"}), "score_*", output="sample_id"
+    ),
     Harness("a log of inspect_ai", frozenset({"eval", "plan", "samples"})),
     Harness("results of DeepEval", frozenset({"metrics_data"})),
     Harness("a test run of DeepEval", frozenset({"testCases"})),
@@ -49,7 +52,7 @@ HARNESSES = (
     Harness("a JSON export of Label Studio", frozenset({"annotations", "data", "predictions"}), "", FROM_LABEL_STUDIO),
     Harness("a JSON export of Label Studio", frozenset({"annotations", "data", "project"}), "", FROM_LABEL_STUDIO),
     Harness("errors marked by MQM", frozenset({"system", "seg_id", "rater", "category", "severity"}), "", SUMMED_UP),
-    Harness("runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*"),
+    Harness("runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*", output="id"),
 )
 
 

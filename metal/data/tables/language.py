@@ -86,6 +86,27 @@ def _is_pair_or_name(text: str) -> bool:
     return len(text) > 4 and find_language(text) is not None
 
 
+def pair_in_two(frame: pd.DataFrame) -> str:
+    """`src+tgt` where these columns hold codes of languages, those of input and output, in every row; else ""."""
+    by_name = {plain(str(name)): str(name) for name in frame.columns}
+    for of_input, of_output in (("src", "tgt"), ("source", "target")):
+        if not {of_input, of_output} <= by_name.keys():
+            continue
+        first, second = by_name[of_input], by_name[of_output]
+        if _are_codes(frame[first]) and _are_codes(frame[second]):
+            same = as_texts(frame[first]).astype(object) == as_texts(frame[second]).astype(object)
+            return "" if same.any() else f"{first}+{second}"
+    return ""
+
+
+def _are_codes(column: pd.Series) -> bool:
+    if not column.notna().all() or not isinstance(next(iter(column), None), str):
+        return False
+    values = as_texts(column).cat.categories
+    codes = len(values) <= MOST and all(re.fullmatch("[a-z]{2,3}(-[A-Za-z]{2,4})?", text) for text in values)
+    return codes and all(map(is_language, values))
+
+
 def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> tuple[str, str]:
     """The code of the language that a file is named after, or UNKNOWN; and why.
 

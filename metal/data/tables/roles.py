@@ -72,6 +72,8 @@ def _guessed(
         taken = {*roles.values(), *guessed.values(), *wide}
         if role == "text" and not by_name.keys().isdisjoint(_TRANSLATED):
             guesses = (*guesses, "target")
+        if role == "source_text":  # `src` may name the source, too
+            guesses = (*guesses, "src")
         free = [by_name[name] for name in guesses if name in by_name and by_name[name] not in taken]
         free = [column for column in free if (role, column) not in refuted]
         if role == "score":  # `answer` may be what was rated
@@ -145,6 +147,10 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     prompts = frame.get(roles.get("source_text", "")) if "source_text" not in named else None
     if prompts is not None and few_words(prompts) and not as_texts(prompts).cat.categories.str.contains(r"\s").any():
         del roles["source_text"]  # names of prompts: CoT, Vanilla
+    if plain(roles.get("source_text", "")) == "src" and "source_text" not in named:
+        inputs = as_texts(frame[roles["source_text"]]).cat.categories
+        if len(inputs) < 2 or not inputs.str.contains(r"\s|[^\x00-\x7f]").any():
+            del roles["source_text"]  # ids, or where inputs come from
     text = roles.get("text") or roles.get("first_text")
     if "output" in roles and "output" not in named and text and "rater" in roles:
         repeats = frame[text].notna().all() and frame[text].duplicated().any()

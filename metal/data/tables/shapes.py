@@ -19,7 +19,7 @@ from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_c
 from metal.data.tables.cells import as_texts, fold, joined_categories
 from metal.data.tables.harnesses import Harness, harness_of
 from metal.data.tables.ids import with_documents, with_ids_in_parts, with_joined, with_source_texts, with_unique_id
-from metal.data.tables.language import with_language
+from metal.data.tables.language import pair_in_two, with_language
 from metal.data.tables.names import CHOICE, GUESSES, MODEL, RATER, is_machine, is_person, plain
 from metal.data.tables.nested import NO_LISTS, FromLists, Paths, flattened, nested_columns, unnested
 from metal.data.tables.pairs import are_winners
@@ -81,6 +81,9 @@ def tidy_frame(
     if not patterns:
         frame = asides.without_copies(frame, {*named.values()}, notes)
     frame = with_joined(frame, named)
+    pair = pair_in_two(frame)
+    if pair and not {*pair.split("+")} & {*named.values()}:
+        frame = with_joined(frame, {"language": pair})
     places = _places_named(frame, patterns, paths)
     absent = {*named.values()} - {*frame.columns}
     nested = nested_columns(frame, ()) if patterns or absent else []
@@ -95,6 +98,8 @@ def tidy_frame(
     chosen = _choices(frame, roles, places, bool(patterns), notes)
     roles = without_pairs(frame, roles, options, chosen=bool(chosen))
     places = chosen or places
+    if pair in frame and "language" not in roles and not options.get("language"):
+        roles["language"] = pair
     if not options.get("language") and "language" not in named:
         roles = with_language(frame, roles)
     if not patterns:
@@ -198,9 +203,16 @@ def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataErro
     if not answers:
         return DataError(where, problem, harness.remedy)
     listed = ", ".join(f'"{name}"' for name in answers)
-    remedy = (
-        f'Say what holds answers and what tells outputs apart: `wide=[{listed}]` and `columns={{"output": COLUMN}}`'
-    )
+    output = harness.output if harness.output in frame else "COLUMN"
+    remedy = "Say what holds answers and what tells outputs apart: "
+    remedy += f"`wide=[{listed}]` and `columns={ {'output': output} }`"
+    judges = [name for name in answers if not is_person(name.split(".")[-1])]
+    if judges:
+        remedy += f", and who is a judge: `kinds={dict.fromkeys(judges, 'llm')}`"
+    grades = {fold(text) for name in answers for text in as_texts(frame[name]).cat.categories}
+    if "c" in grades and grades <= {"i", "p", "c"}:
+        order = "<".join(grade for grade in "IPC" if grade.lower() in grades)
+        remedy += f", and their order: `levels={ {'overall': order} }`"
     return DataError(where, problem, f"{remedy}. {columns_of(frame)}")
 
 
