@@ -111,12 +111,14 @@ def audit(
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
-    from metal.runs.judges_run import doubts
+    from metal.runs.judges_run import check_scored, doubts
     from metal.runs.remarks import with_remarks
 
     settings = settings_of(AuditSettings, locals())
     added, beside = told_apart(ratings)
     inputs = load(data, added, reading)
+    for run in inputs.runs:
+        check_scored(run)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
     dataset, made = originals(dataset)

@@ -14,7 +14,7 @@ from metal.data.languages import check_languages
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.rubric import Rubric, described, rubrics_for
+from metal.raters.judges.rubric import SIMPLE, Rubric, check_described, described, rubrics_for, where_to_ask
 
 
 def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
@@ -134,8 +134,24 @@ def choose_template(
             _check_same(dataset.criteria[criterion], template)
     dataset = replace(dataset, criteria={**dataset.criteria, **missing})
     own = (dataset.criteria[criterion] for criterion in asked if criterion not in template.rubrics)
-    rubrics = {**template.rubrics, **rubrics_for(own, prompt_folders)}
+    written = rubrics_for(own, prompt_folders, needed=())
+    worded = {criterion: _with_question(rubric, say) for criterion, rubric in written.items()}
+    check_described(worded, (SIMPLE,))
+    rubrics = {**template.rubrics, **worded}
     return dataset, template, {criterion: rubrics[criterion] for criterion in asked}
+
+
+def _with_question(rubric: Rubric, say: Callable[[str], None]) -> Rubric:
+    """The rubric; where nothing says what it is about but a name and levels, with a plain question, which is said."""
+    criterion = rubric.criterion
+    if rubric.simple or rubric.detailed or rubric.levels or criterion.question:
+        return rubric
+    question = f"How do you rate this text: {criterion.title}?"
+    say(
+        f'note: nothing says what {criterion.name} asks; people read "{question}". To ask something else: '
+        f"{where_to_ask(criterion.name)}"
+    )
+    return replace(rubric, criterion=replace(criterion, question=question))
 
 
 def _default_criteria(

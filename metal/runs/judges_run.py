@@ -68,6 +68,19 @@ class RatingsRun:
         return html
 
 
+def check_scored(folder: Path) -> None:
+    """Raise UsageError for a run of judges that has ratings and no score among them: the causes, and where to look."""
+    run = RatingsRun(folder)
+    if run.manifest["command"] not in COMMANDS or not len(run.ratings) or run.ratings["score"].notna().any():
+        return
+    causes = run.ratings["reason"].astype(str).value_counts()
+    listed = first_few([f"{reason} {count:,}" for reason, count in causes.items() if reason])
+    raise UsageError(
+        f"{folder}: nothing to audit, as none of its {len(run.ratings):,} ratings has a score"
+        f"{f' ({listed})' if listed else ''}; `metal.replies({str(folder)!r})` shows what was answered"
+    )
+
+
 def texts_digest(dataset: Dataset) -> str:
     """A hash of the outputs' and sources' texts, a pair's once for both orders: what judges have seen."""
     digest = blake2b(digest_size=8)

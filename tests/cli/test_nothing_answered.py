@@ -130,6 +130,18 @@ def test_no_reply_holds_a_score(body: str, cause: str, metal: Metal, llm_server:
     assert "metal: r" not in metal("replies", "r").err
 
 
+def test_a_run_without_a_single_score_is_not_audited(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    body = json.dumps({"choices": [CHOICE | {"message": {"content": "I would rather not say."}}]})
+    llm_server.faults = always(Fault("body", text=body))
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
+    done = metal("audit", DEMO, "r", "--out", "a", expect=2)
+    assert done.err == (
+        "metal: r: nothing to audit, as none of its 2 ratings has a score (unparsable 2); `metal replies r` shows what "
+        "was answered\n"
+    )
+    assert not (tmp_path / "a").exists()
+
+
 def test_one_reply_of_two_holds_a_score(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = lambda call: Fault("text", text="I would rather not say.") if call.number == 1 else None
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r")

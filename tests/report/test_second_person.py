@@ -46,3 +46,23 @@ def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second
     people = [json.loads(line) for line in given]
     assert {row["language"]: len(row["tasks"]) for row in people} == {"ar": 60, "en": 60, "es": 60, "hi": 60}
     assert not {row["rater"] for row in people} & set(alone.raters)  # somebody new
+
+
+def test_what_an_audit_of_a_table_and_the_drawing_print_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"q{row},text {row},{row % 5 + 1},{row * 7 % 5 + 1}" for row in range(70)]
+    Path("one.csv").write_text("\n".join(["question,answer,human_score,llm_score", *rows]), encoding="utf-8")
+    audited = CliRunner().invoke(command_line, ["audit", "one.csv"])
+    printed = next(line for line in audited.output.splitlines() if "&& metal annotate export" in line)
+    shown = []
+    for command in printed.strip().split(" && "):
+        done = CliRunner().invoke(command_line, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+        shown.append(done.output)
+    assert "nothing says what overall asks" in shown[-1]
+    following = next(line for line in shown[1].splitlines() if line.startswith("Next: metal annotate export"))
+    again = [*shlex.split(following.removeprefix("Next: "))[1:], "--out", "again"]
+    done = CliRunner().invoke(command_line, again)
+    assert done.exit_code == 0, done.output

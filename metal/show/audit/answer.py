@@ -189,7 +189,7 @@ def _second_person(run: AuditRun) -> Remark:
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
     words = f"Have a second person rate {SECOND_PERSON} items of each language:"
     if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:
-        asks = f"people need a question for {listed(bare)}; where that is missing, `metal criterion new` writes it"
+        asks = f"nothing says what {listed(bare)} asks; for a question of your own use `metal criterion new`"
         words = f"{words.removesuffix(':')} ({asks}):"
     return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
 
