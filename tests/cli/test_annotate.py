@@ -183,7 +183,7 @@ def test_files_that_are_no_answers(people: Metal) -> None:
     word = shutil.copy(answers, people.cwd / "answers.docx")
     message = people.refused("annotate", "import", "mine", word)
     assert "answers.docx: not a file that people send back (docx). It is .json, .csv or .xlsx" in message
-    assert "does not exist" in people.refused("annotate", "import", "mine", "nowhere.json")
+    assert "no such file" in people.refused("annotate", "import", "mine", "nowhere.json")
     unlike = edited(answers, "x.json", ('"version": 1', '"version": 9'))
     assert "x.json: version 9" in people.refused("annotate", "import", "mine", unlike)
 

@@ -188,7 +188,7 @@ def test_a_verdict_says_of_how_many_items_and_at_which_level(
     third: list[int | None] = [*people[:50], *[None] * 10]
     folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "A3": third, "constant": [2] * 60}}))
     page = visit(folder / "report.html", "#why-1-1-1").page
-    page.get_by_text("Intervals are 95%; those of what it keeps").wait_for()
+    page.get_by_text("Intervals are 95%; those of shares of a person").wait_for()
     titles = page.locator("#why dt").all_inner_texts()
     assert {"weighted F1, 50 items", "kappa, 50 items", "people's F1 against the others, 50 items"} <= {*titles}
     assert "people's alpha" in titles  # of 60, as the verdict is
@@ -204,7 +204,7 @@ def test_the_matrix_is_sorted_by_verdict_and_then_by_the_share_kept(tmp_path: Pa
     page.click("#sort")
     verdicts = pd.read_csv(tmp_path / "run" / "tables" / "verdicts.csv")
     verdicts["place"] = verdicts["verdict"].map(VERDICTS.index)
-    best = verdicts.sort_values(["place", "share_kept"], ascending=[True, False])["language"].map(language_name)
+    best = verdicts.sort_values(["place", "kappa_kept"], ascending=[True, False])["language"].map(language_name)
     assert verdicts["place"].duplicated().sum() >= 3
     assert page.locator("table.answers").first.locator("thead th").all_inner_texts() == best.to_list()
 

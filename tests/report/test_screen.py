@@ -290,7 +290,7 @@ def test_a_warning_cut_to_a_line_shows_the_option_that_it_names(
     words = "warning, the first of 2 (-v): harm: higher was taken for better, though its name says that lower may be"
     lines = at_width(80, Paragraph(f"{words} so; see {option}. And more of that kind, and more, and more.", cut=True))
     assert len(lines) == 2
-    assert option.partition("=")[0] in lines[1]
+    assert "directions" in lines[1]
     assert len(at_width(80, Paragraph(f"{words}, and more", cut=True))) == 1
     [line] = at_width(
         80, Paragraph(f"{words} so, and more, and more, and more, and more, and more: {option}", cut=True)

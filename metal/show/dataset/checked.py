@@ -26,6 +26,7 @@ FINDINGS = {
     "label-of-machines-only": "answers that no person gives",
     "other-scale": "two scales",
     "far-levels": "scores far from all others",
+    "doubtful-direction": "scores of which low may be good",
     "alike-names": "names that are almost the same",
     "own-sources": "outputs without a common source",
     "sources-by-text": "few sources, told apart by their texts",
