@@ -63,14 +63,14 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
     settings, n = beside.cell.settings, beside.items
     lead = beside.recalls.lead
     yield limit(lead, 0.0, n, f"a person is not shown to know more than a constant ({bounds(lead).text(signed)})")
-    yield _below(beside.below, settings.margin, n, "below a person")
+    yield not_below(beside.below, settings.margin, n, "below a person")
     if beside.near:
-        yield _below(beside.near, settings.margin, n, "below a person when near misses count in part")
-    yield _keeps(beside.beyond(settings.keep), n, f"{settings.keep:.0%} of what a person knows")
+        yield not_below(beside.near, settings.margin, n, "below a person when near misses count in part")
+    yield keeps(beside.beyond(settings.keep), n, f"{settings.keep:.0%} of what a person knows")
     if beside.order:
         kappa = beside.order.kappa
         what = f"{settings.keep:.0%} of a person's quadratic kappa ({kappa.judge:.2f} beside {kappa.person:.2f})"
-        yield _keeps(kappa.beyond(settings.keep), n, what)
+        yield keeps(kappa.beyond(settings.keep), n, what)
     yield _plain(beside)
     if beside.cell.bad_end is not None:
         yield from _bad_end(beside, beside.cell.bad_end)
@@ -80,12 +80,14 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
     yield from on_people(beside)
 
 
-def _below(figure: Measured, margin: float, n: float, what: str) -> Clause:
+def not_below(figure: Measured, margin: float, n: float, what: str) -> Clause:
+    """A clause that a difference to a person is shown to be above -margin."""
     how = "is" if figure.high() < -margin else "may be"
     return limit(figure, -margin, n, f"{how} more than {margin:g} {what} ({bounds(figure).text(signed)})")
 
 
-def _keeps(figure: Measured, n: float, what: str) -> Clause:
+def keeps(figure: Measured, n: float, what: str) -> Clause:
+    """A clause that enough is shown to be kept of what a person has."""
     how = "keeps less than" if figure.high() < 0 else "not shown to keep"
     return limit(figure, 0.0, n, f"{how} {what}")
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
-from metal.auditing.clauses import HALF, Clause, limit, on_people
+from metal.auditing.clauses import HALF, Clause, keeps, limit, not_below, on_people
 from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, bounds, sources_in
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import figure, signed
@@ -238,11 +238,11 @@ class ScoreStanding(Standing):
         settings, n, lead = self.cell.settings, self.items, self.lead
         assert lead is not None  # of a judge beside people
         yield limit(lead, 0.0, n, f"{self.person_knows(lead)}, not shown to be more than a constant's")
-        yield _not_below(self.below, settings.margin, n, "below a person")
-        yield _keeps(self.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's concordance")
+        yield not_below(self.below, settings.margin, n, "below a person")
+        yield keeps(self.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's concordance")
         placed = self._placed_correlation()
-        yield _not_below(placed.beyond(1.0), settings.margin, n, "below a person in rank correlation")
-        yield _keeps(placed.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's rank correlation")
+        yield not_below(placed.beyond(1.0), settings.margin, n, "below a person in rank correlation")
+        yield keeps(placed.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's rank correlation")
         yield self._bad_end()
         yield from on_people(self)
 
@@ -259,23 +259,14 @@ class ScoreStanding(Standing):
         if seats.low_items < LEAST_LOW:
             return Clause(False, "never tested on low outputs")
         beyond, judge, person = seats.drop(HALF)
-        low, points = "low" if seats.higher else "high", "places" if self.panel.heavy else "points"
+        low = "low" if seats.higher else "high"
+        points = "places" if self.panel.heavy else "points"
         how = "less than half as much" if beyond.high() < 0 else "not shown to be half as much"
         words = (
             f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the rest, a person "
             f"{figure(person)}: {how}"
         )
         return limit(beyond, 0.0, seats.low_items, words)
-
-
-def _not_below(measured: Measured, margin: float, n: int, what: str) -> Clause:
-    how = "is" if measured.high() < -margin else "may be"
-    return limit(measured, -margin, n, f"{how} more than {margin:g} {what} ({bounds(measured).text(signed)})")
-
-
-def _keeps(measured: Measured, n: int, what: str) -> Clause:
-    how = "keeps less than" if measured.high() < 0 else "not shown to keep"
-    return limit(measured, 0.0, n, f"{how} {what}")
 
 
 def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:

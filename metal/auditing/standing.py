@@ -235,7 +235,8 @@ class Standing:
     def order_beyond(self, k: float) -> Measured | None:
         """The judge's order minus k of a person's; by `gold` nothing is taken away."""
         order = self.order
-        return order.ranks.beyond(0.0 if self.gold else k) if order else None
+        taken_away = 0.0 if self.gold else k
+        return order.ranks.beyond(taken_away) if order else None
 
     @property
     def confirmed(self) -> float:

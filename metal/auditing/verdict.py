@@ -306,7 +306,9 @@ def _p_informative(beside: Standing) -> float:
     """The p-value of *informative*: of two tests where answers have an order, twice the smaller."""
     p = beside.above.p_above(0.0, beside.items)
     order = beside.whole_order
-    return p if order is None else min(1.0, 2 * min(p, order.p)) if beside.by_either else order.p
+    if order is None:
+        return p
+    return min(1.0, 2 * min(p, order.p)) if beside.by_either else order.p
 
 
 def _number(beside: Standing, figures: dict[str, Any]) -> str:
@@ -368,7 +370,8 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
     if not shown and all(math.isfinite(clause.needed) for clause in clauses):
         needed = max(clause.needed for clause in clauses)
         return needed, f"may be like a person (about {needed:,.0f} items would tell half the time), but {reason}"
-    return needed, f"{'not' if shown else 'may be'} like a person{':' if shown else ', but'} {reason}"
+    beginning = "not like a person:" if shown else "may be like a person, but"
+    return needed, f"{beginning} {reason}"
 
 
 def _by_order_alone(beside: Standing) -> bool:
