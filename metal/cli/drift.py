@@ -15,8 +15,7 @@ from metal.cli.analyses import check_one_way, show_run
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
-from metal.data.files import write_new
-from metal.data.replacing import check_new, check_new_file
+from metal.data.replacing import check_new, check_new_file, replace_file
 from metal.show.terminal import console
 from metal.show.view import Paragraph
 
@@ -54,7 +53,7 @@ def _compare(
     with console.progress("drawing") as advance:
         made.write(folder, page, force=force, again=again, progress=advance)
     if junit:
-        write_new(junit, made.junit())
+        replace_file(junit, made.junit())
     gated = function is metal.gate
     show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict} if gated else None)
     if gated:

@@ -43,7 +43,7 @@ MARKS = {
 }
 TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
 
-_LEFT = {".lock", ".DS_Store"}
+LEFT = {".lock", ".DS_Store"}  # by locks and systems
 _IN_DATASETS = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl", "passage_lengths.svg"}
 _IN_DATASETS |= {"ratings.parquet", "ratings.csv", "ratings.jsonl", "annotation", "test_questions", "board", GATES}
 _IN_RUNS = {"run.toml", "raters.jsonl", "warnings.txt", "tables", "charts", "report.html", "ratings.parquet"}
@@ -67,7 +67,7 @@ _OF_PEOPLE = {
 
 def is_empty(folder: Path) -> bool:
     """Whether nothing is in a folder but what systems and locks leave."""
-    return all(entry.name in _LEFT for entry in folder.iterdir())
+    return all(entry.name in LEFT for entry in folder.iterdir())
 
 
 def maker_of(folder: Path) -> str:
@@ -115,15 +115,15 @@ def title(folder: Path) -> str:
     return f"a run of `metal {maker}`" if maker else "not what would be written there"
 
 
-def treasures(folder: Path, *, again: bool = False) -> str:
+def treasures(folder: Path, successor: Path | None = None) -> str:
     """What a folder holds that is not to be replaced, with its files, in words; empty for nothing.
 
-    again: whether it is replaced by the same work on the same data, which has the same history of a board.
+    successor: the folder that is to take its place, which may have the same history of a board.
     """
-    return ", ".join(f"{words} ({file})" for file, words in _treasures(folder, again))
+    return ", ".join(f"{words} ({file})" for file, words in _treasures(folder, successor))
 
 
-def _treasures(folder: Path, again: bool) -> Iterator[tuple[str, str]]:
+def _treasures(folder: Path, successor: Path | None) -> Iterator[tuple[str, str]]:
     for file, words in _PAID.items():
         if _holds_something(folder / file):
             yield file, words
@@ -135,7 +135,7 @@ def _treasures(folder: Path, again: bool) -> Iterator[tuple[str, str]]:
     maker = maker_of(folder)
     if maker == SHEETS:
         yield from _sheets(folder)
-    if maker == BOARD and not again and _has_the_only_history(folder):
+    if maker == BOARD and _has_the_only_history(folder, successor):
         yield HISTORY, "the only history of a board"
 
 
@@ -161,7 +161,7 @@ def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
     settings = read_toml(folder / "run.toml").get("settings")
     written = settings.get("files") if isinstance(settings, dict) else None
     for path in sorted(folder.iterdir()):
-        if path.name == "run.toml" or path.name in _LEFT or not path.is_file():
+        if path.name == "run.toml" or path.name in LEFT or not path.is_file():
             continue
         if not isinstance(written, dict):
             if path.suffix != ".html":  # a page keeps answers elsewhere
@@ -172,15 +172,17 @@ def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
             return
 
 
-def _has_the_only_history(run: Path) -> bool:
-    """Whether a run of a board has a version that is not in the history of its dataset: that could not be written."""
+def _has_the_only_history(run: Path, successor: Path | None) -> bool:
+    """Whether a run of a board has a version that neither its successor nor its dataset has in its history: where the
+    dataset cannot be written, or was changed meanwhile, it is in the runs alone.
+    """
     try:
         data: Mapping[str, Any] = next(iter(read_toml(run / "run.toml")["datasets"]), {})
-        of_dataset = Path(str(data.get("path", ""))) / "board" / HISTORY
-        recorded = _versions(of_dataset) if of_dataset.is_file() else set()
+        elsewhere = [Path(str(data.get("path", ""))) / "board" / HISTORY, *([successor / HISTORY] if successor else [])]
+        recorded: set[tuple[str, str]] = set().union(*(_versions(path) for path in elsewhere if path.is_file()))
         return not _versions(run / HISTORY) <= recorded
     except (DataError, OSError, KeyError, AttributeError, TypeError):
-        return _holds_something(run / HISTORY)
+        return _holds_something(run / HISTORY) and successor != run
 
 
 def _versions(history: Path) -> set[tuple[str, str]]:
@@ -251,4 +253,4 @@ def others(folder: Path) -> list[str]:
         metals_own = _IN_RUNS
     else:
         return []
-    return sorted(entry.name for entry in folder.iterdir() if entry.name not in metals_own | _LEFT)
+    return sorted(entry.name for entry in folder.iterdir() if entry.name not in metals_own | LEFT)

@@ -1,11 +1,13 @@
 """What a command may replace: only what the same verb wrote, and nothing that cannot be made again.
 
-A folder is written as a whole or not at all. What `force` replaces is kept beside it, one copy, and that is said: to
-TELL, which the command line sets; elsewhere to the log.
+A folder is written as a whole or not at all. What `force` replaces is kept beside it, one copy, and so is what the same
+work done again replaces, unless it comes to the same files. That is said: to TELL, which the command line sets;
+elsewhere to the log.
 """
 
 from __future__ import annotations
 
+import filecmp
 import logging
 import os
 import shlex
@@ -25,7 +27,7 @@ from metal.data.files import (
     recover,
     write_new,
 )
-from metal.data.holdings import first_row, is_empty, maker_of, others, title, treasures
+from metal.data.holdings import LEFT, first_row, is_empty, maker_of, others, title, treasures
 from metal.errors import UsageError
 
 TELL: ContextVar[Callable[[str], None]] = ContextVar("TELL", default=logging.getLogger("metal").warning)
@@ -43,11 +45,16 @@ def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool
     _check_can_be_written(folder)
 
 
-def _check_free(folder: Path, maker: str, *, force: bool, again: bool) -> None:
-    """Raises UsageError when `folder` exists and may not be replaced (see check_new)."""
+def _check_free(folder: Path, maker: str, *, force: bool, again: bool, successor: Path | None = None) -> None:
+    """Raises UsageError when `folder` exists and may not be replaced (see check_new).
+
+    successor: what is to take its place. Before that is made, the same work is taken to come to what is there.
+    """
     if not folder.exists():
         return
-    problem = refusal(folder, maker, keeping=force or not again)
+    if again and not force and successor is None:
+        successor = folder
+    problem = refusal(folder, maker, keeping=force or not again, successor=successor)
     if problem:
         raise UsageError(problem)
     if not (force or again):
@@ -71,26 +78,35 @@ def _check_can_be_written(folder: Path) -> None:
         raise UsageError(f"{folder} cannot be written ({why}); give another `out`, or change its rights") from None
 
 
-def refusal(folder: Path, maker: str, *, keeping: bool = True) -> str:
+def refusal(folder: Path, maker: str, *, keeping: bool = True, successor: Path | None = None) -> str:
     """Why this verb does not replace what is in the folder, in a line that says what to do; empty where it does.
 
-    keeping: whether what is replaced is kept, so that the place for it has to be free.
+    keeping: whether what is replaced is kept even where the same takes its place, so that the place for it has to be
+    free. successor: the folder that is to take its place, where that is known.
     """
     if not folder.is_dir():
         return f"{folder} exists and is a file; give a folder as `out`"
     if is_empty(folder):
         return ""
-    holds = treasures(folder, again=not keeping)
+    holds = treasures(folder, successor)
     if maker_of(folder) != maker or not maker:
         what = title(folder) + (f" and holds {holds}" if holds else "")
         return f"{folder} is {what}; it is not replaced. {BY_HAND}"
     if holds:
         more = f'`metal.{maker}(resume="{folder}")` goes on with it. ' if "a journal" in holds else ""
         return f"{folder} holds {holds} and is not replaced. {more}{BY_HAND}"
-    return _refusal_of_kept(folder, maker) if keeping or others(folder) else ""
+    kept = keeping or others(folder) or (successor and not _holds_all(successor, folder))
+    return _refusal_of_kept(folder, maker, successor) if kept else ""
 
 
-def _refusal_of_kept(folder: Path, maker: str) -> str:
+def _holds_all(successor: Path, folder: Path) -> bool:
+    """Whether every file of a folder is in the one that takes its place, with the same bytes."""
+    files = (path for path in folder.rglob("*") if path.name not in LEFT and (path.is_symlink() or not path.is_dir()))
+    pairs = ((path, successor / path.relative_to(folder)) for path in files)
+    return all(other.is_file() and filecmp.cmp(path, other, shallow=False) for path, other in pairs)
+
+
+def _refusal_of_kept(folder: Path, maker: str, successor: Path | None) -> str:
     """Why the copy that an earlier replacement left may not go; empty where it may, or there is none."""
     kept = kept_name(folder)
     if kept.is_symlink():
@@ -98,7 +114,7 @@ def _refusal_of_kept(folder: Path, maker: str) -> str:
     if not kept.exists() or (kept.is_dir() and is_empty(kept)):
         return ""
     own = kept.is_dir() and maker_of(kept) == maker
-    lost = (treasures(kept) or ", ".join(others(kept)[:3])) if own else "work of another kind"
+    lost = (treasures(kept, successor) or ", ".join(others(kept)[:3])) if own else "work of another kind"
     if not lost:
         return ""
     return f"{folder} would be kept as {kept}, which holds {lost} and is not removed. Move {kept} away by hand first"
@@ -119,17 +135,18 @@ def kept_name(folder: Path) -> Path:
 def new_folder(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> Iterator[Path]:
     """A folder to fill; it becomes `folder` only when the block ends well (see check_new).
 
-    What force replaces is kept; so is what `again` replaces where somebody has put files of their own there.
+    What is replaced is kept, but for the same work done again that comes to the same files.
     """
     recover(folder)
     _check_free(folder, maker, force=force, again=again)
     target = folder.resolve()
     with _filled(target) as partial:
         yield partial
-        _check_free(folder, maker, force=force, again=again)  # another process may have been faster
+        # Another process may have been faster; and only now it is known whether anything changes.
+        _check_free(folder, maker, force=force, again=again, successor=partial)
         if not target.exists():
             os.replace(partial, target)
-        elif not is_empty(target) and (force or others(target)):
+        elif not is_empty(target) and (force or not _holds_all(partial, target)):
             _change(target, partial, keep=True)
             tell_of_kept(folder)
         else:
@@ -272,6 +289,22 @@ def check_kept_files(places: Collection[Path]) -> None:
     for kept in map(kept_name, places):
         if kept.is_symlink() or kept.is_dir():
             raise UsageError(f"{kept} is in the place of what is to be kept. Move {kept} away by hand first")
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write a file; one that is there and holds something else is kept, one copy.
+
+    Raises UsageError where it is a folder, or where something else is in the place of the copy.
+    """
+    content = content.encode() if isinstance(content, str) else content
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, where a file should stand; move it away")
+    if _differs(path, content):
+        check_kept_files([path])
+        with kept_file(path):
+            write_new(path, content)
+    else:
+        write_new(path, content)
 
 
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:

@@ -14,13 +14,13 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_criterion, read_raters
-from metal.data.files import of_one_state, write_new
+from metal.data.files import of_one_state
 from metal.data.languages import language_name, language_order
 from metal.data.progress import Progress, divided, no_progress
 from metal.data.records import Criterion, Manifest, Rater
-from metal.data.replacing import new_folder
+from metal.data.replacing import new_folder, replace_file
 from metal.data.text import name
-from metal.errors import DataError, UsageError
+from metal.errors import DataError
 from metal.runs.columns import Column, Tables, required_names, unshown
 from metal.runs.parts import again, need_files, read_lines, read_manifest, read_table, write_parts
 
@@ -325,9 +325,7 @@ def spoken(language: str) -> str:
 
 
 def write_page(html: str, folder: Path) -> Path:
-    """report.html in the folder; one that is there is replaced only when the new one is whole."""
+    """report.html in the folder; another one that is there is kept: somebody may have edited it."""
     path = folder / "report.html"
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder, where the report should stand; move it away")
-    write_new(path, html)
+    replace_file(path, html)
     return path

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from metal.data.files import write_new
 from metal.data.progress import Progress
-from metal.data.replacing import replace_files
+from metal.data.replacing import replace_file, replace_files
 from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
 from metal.show.svg import standalone
@@ -54,7 +53,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 def save_chart(chart: Chart, path: str | Path) -> None:
-    """The chart as SVG, PDF or PNG, by the ending of the path; a file that is there is replaced.
+    """The chart as SVG, PDF or PNG, by the ending of the path; another file that is there is kept, as NAME.replaced.
 
     Raises MissingExtra where the library for PDF and PNG is not installed, UsageError for any other ending.
     """
@@ -62,7 +61,7 @@ def save_chart(chart: Chart, path: str | Path) -> None:
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise UsageError(f"{path}: a chart is written as {', '.join(FORMATS)}; choose one of these endings")
-    write_new(path, _picture(chart, ending))
+    replace_file(path, _picture(chart, ending))
 
 
 def _picture(chart: Chart, ending: str) -> bytes:

@@ -218,6 +218,61 @@ def test_an_audit_done_again_keeps_what_a_user_put_beside_it(force: Metal) -> No
     assert (force.cwd / "a.replaced" / "notes.txt").read_text() == "by hand"
 
 
+@pytest.mark.parametrize("verb", sorted(AGAIN - {"judge"}))
+def test_the_same_work_done_again_keeps_no_copy(force: Metal, verb: str) -> None:
+    beside(force, verb)
+    force(*words(verb, "one"))
+    first = whole(force.cwd / "out")
+    assert "replaced" not in force(*words(verb, "one")).err
+    assert whole(force.cwd / "out") == first
+    assert not (force.cwd / "out.replaced").exists()
+
+
+def test_tables_of_other_settings_come_back_after_an_audit_without_force(force: Metal) -> None:
+    force("audit", "one", *FAST, "--out", "a")
+    first = whole(force.cwd / "a")
+    done = force("audit", "one", *FAST, "-c", "task_quality", "-l", "en", "--out", "a")
+    assert "a was replaced; to bring it back: mv a a.new && mv a.replaced a" in done.err
+    assert whole(force.cwd / "a") != first
+    bring_back(force, done.err)
+    assert whole(force.cwd / "a") == first
+
+
+@pytest.mark.parametrize("verb", ["audit", "billboard", "passport"])
+def test_a_report_that_you_edited_comes_back_after_the_same_verb_again(force: Metal, verb: str) -> None:
+    beside(force, verb)
+    force(*words(verb, "one"))
+    page = force.cwd / "out" / "report.html"
+    page.write_text("my words")
+    done = force(*words(verb, "one"))
+    assert page.read_text() != "my words"
+    bring_back(force, done.err)
+    assert page.read_text() == "my words"
+
+
+def test_a_report_that_you_edited_comes_back_after_it_is_drawn_anew(force: Metal) -> None:
+    force("audit", "one", *FAST, "--out", "a")
+    assert "replaced" not in force("report", "a").err
+    page = force.cwd / "a" / "report.html"
+    page.write_text("my words")
+    done = force("report", "a")
+    assert "my words" not in page.read_text()
+    bring_back(force, done.err)
+    assert page.read_text() == "my words"
+
+
+def test_an_audit_done_again_does_not_remove_what_the_copy_holds(force: Metal) -> None:
+    force("audit", "one", *FAST, "--out", "a")
+    (force.cwd / "a" / "notes.txt").write_text("by hand")
+    force("audit", "one", *FAST, "--out", "a")
+    before = snapshot(force.cwd)
+    force("audit", "one", *FAST, "--out", "a")  # nothing changes, and nothing is to be kept
+    assert snapshot(force.cwd) == before
+    said = force.refused("audit", "one", *FAST, "-l", "en", "--out", "a")
+    assert "a would be kept as a.replaced, which holds notes.txt and is not removed" in said
+    assert snapshot(force.cwd) == before
+
+
 def test_sheets_that_people_filled_in_are_not_replaced(force: Metal) -> None:
     force("annotate", "export", "one", "--to", "csv", "--out", "sheets")
     sheet = next(path for path in sorted((force.cwd / "sheets").glob("*.csv")))
@@ -344,6 +399,31 @@ def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
     force(*words("billboard", "two")[:-1], "second")
     said = force.refused(*words("billboard", "two")[:-1], "second", "--force")
     assert "second.replaced, which holds the only history of a board" in said
+
+
+def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_written(force: Metal) -> None:
+    (force.cwd / "one" / "board").write_text("in the way of a history")
+    force(*words("billboard", "one"))
+    before = whole(force.cwd / "out")
+    write_data(force.cwd, "other", 1)
+    for path in (force.cwd / "other").iterdir():
+        shutil.copy(path, force.cwd / "one")
+    for more in ((), ("--force",)):
+        said = force.refused(*words("billboard", "one"), *more)
+        assert "out holds the only history of a board (history.jsonl) and is not replaced" in said
+        assert whole(force.cwd / "out") == before
+    force(*words("billboard", "one")[:-1], "later")
+
+
+def test_another_look_at_a_board_that_cannot_be_written_keeps_its_history(force: Metal) -> None:
+    (force.cwd / "one" / "board").write_text("in the way of a history")
+    force(*words("billboard", "one"))
+    history = [json.loads(line) for line in (force.cwd / "out" / "history.jsonl").read_text().splitlines()]
+    for seed in ("1", "2"):
+        done = force(*words("billboard", "one"), "--seed", seed)
+        assert "out was replaced" in done.err
+    again = [json.loads(line) for line in (force.cwd / "out" / "history.jsonl").read_text().splitlines()]
+    assert [entry["digest"] for entry in again] == [entry["digest"] for entry in history]
 
 
 def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(force: Metal) -> None:

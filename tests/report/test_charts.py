@@ -337,3 +337,15 @@ def test_a_chart_is_saved_by_the_ending_of_its_file(tmp_path: Path, monkeypatch:
         save_chart(chart, tmp_path / "other.pdf")
     save_chart(chart, tmp_path / "other.svg")
     assert not (tmp_path / "other.pdf").exists()
+
+
+def test_a_file_of_yours_in_the_place_of_a_chart_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "logo.svg").write_text("my logo")
+    chart = dots(shown())
+    for _ in range(2):  # the second time nothing changes
+        save_chart(chart, tmp_path / "logo.svg")
+        assert (tmp_path / "logo.svg").read_text() == chart_svg(chart)
+        assert (tmp_path / "logo.svg.replaced").read_text() == "my logo"
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(UsageError, match="folder.svg is a folder"):
+        save_chart(chart, tmp_path / "folder.svg")
