@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
+from metal.auditing.verdict import LIKE_A_PERSON, verdict
 from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.data.ratings import code_matrix
@@ -21,6 +23,7 @@ from metal.stats.aggregate import ALL, NONE, SOME, aggregate, agreement_case
 from metal.stats.agreement import cohen_kappa, macro_f1, percent_agreement, weighted_f1
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.patterns import class_counts, find_patterns, margins
+from tests.worlds import cell_of
 
 pytestmark = pytest.mark.reference
 
@@ -202,6 +205,26 @@ def test_alternative_annotator_test(reference: Path, name: str) -> None:
             if person in figures["per_human"]:
                 assert test.p == pytest.approx(figures["per_human"][person]["p"], rel=1e-6, abs=1e-12)
                 assert test.rejected == figures["per_human"][person]["rejected"]
+
+
+@pytest.mark.parametrize(
+    ("name", "like"),
+    [
+        ("cebab_aspects", {"gemini_flash", "gemini_pro", "gpt-4o", "gpt-4o-mini"}),
+        ("cebab_stars", {"gemini_pro", "gpt-4o", "llama-31", "gpt-4o-mini"}),
+    ],
+)
+def test_which_judges_of_restaurants_are_like_a_person(reference: Path, name: str, like: set[str]) -> None:
+    """All four aspects as one question, as the data's authors count them; aspects have no worst class."""
+    people, llms = labels(reference, name)
+    items = sorted({item for row in people.values() for item in row})
+    used = sorted({str(label) for row in people.values() for label in row.values()})
+    code = {label: float(place) for place, label in enumerate(used)}
+    table = [np.nan_to_num(coded(raters, items, code), nan=-2).astype(int) for raters in (people, llms)]
+    cell = cell_of(*table, tuple(llms), ordered=name == "cebab_stars")
+    cell = replace(cell, criterion=replace(cell.criterion, direction="higher"))
+    cell = replace(cell, settings=replace(cell.settings, bad=""))
+    assert {judge for judge in llms if verdict(cell, judge).verdict == LIKE_A_PERSON} == like
 
 
 @pytest.mark.parametrize("name", ALTTEST)

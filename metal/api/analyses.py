@@ -36,7 +36,9 @@ Margin = Annotated[
 ]
 Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True)]
 PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)]
-Bad = Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL", rare=True)]
+Bad = Annotated[
+    str, Option("The worst label of a scale without order: a judge must find it.", metavar="LABEL", rare=True)
+]
 
 
 @documented

@@ -63,6 +63,7 @@ def monitor(
     """
     from metal.api.monitor_result import Monitor
     from metal.auditing.check import lint
+    from metal.auditing.people import quick_rows
     from metal.building.store import read_compared, read_rounds
     from metal.data.pairs import one_item_per_pair
     from metal.data.people import people_named
@@ -72,7 +73,6 @@ def monitor(
     from metal.genie.noisy import find_model
     from metal.genie.store import read_tests
     from metal.planning.study import panel_rows
-    from metal.runs.monitor_run import agreement_rows
 
     find_model(model)
     inputs = load(data, ratings, reading)
@@ -93,7 +93,7 @@ def monitor(
     tables = monitor_tables(
         only_people(one_item_per_pair(dataset), people),
         monitoring,
-        agreement=agreement_rows,
+        agreement=quick_rows,
         panels=panel_rows,
         rounds=read_rounds(inputs.folder),
         resamples=resamples,

@@ -15,7 +15,7 @@ from metal.data.languages import check_languages
 from metal.data.people import people_named
 from metal.data.progress import followed
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
-from metal.data.records import Criterion
+from metal.data.records import Criterion, Level
 from metal.errors import check_known
 from metal.stats.aggregate import MODELS, NOBODY, TIE, aggregate, agreement_case
 from metal.stats.answers import answers_of_matrix
@@ -27,6 +27,27 @@ from metal.stats.skill import standardised
 MIN_PANELS = 30  # items with two people, for people to be compared with each other
 MOST_LEFT_OUT = 20  # people who are left out in turn; of more, one hardly matters
 PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
+
+
+def worst_level(criterion: Criterion, named: str) -> Level | None:
+    """The level at the bad end, which a judge must find; None where the criterion has none.
+
+    Of two nominal levels, the second is the worst where lower is better (Absent, Present). `higher` is also what a
+    criterion without a word about it gets, so it tells nothing about labels without an order.
+
+    Args:
+        criterion: What was asked.
+        named: A nominal level that the user calls the worst; "" for none.
+    """
+    levels, lower_is_better = criterion.scale.levels, criterion.direction == "lower"
+    if not levels:
+        return None
+    if criterion.scale.measure != "nominal":
+        return levels[-1] if lower_is_better else levels[0]
+    by_name = next((level for level in levels if level.label == named), None)
+    if by_name is None and len(levels) == 2 and lower_is_better:
+        return max(levels, key=lambda level: level.value)
+    return by_name
 
 
 @dataclass(frozen=True)
@@ -86,12 +107,9 @@ class AuditCell:
 
     @property
     def bad_end(self) -> int | None:
-        """The place of the worst class; None on a nominal scale, unless the setting `bad` names it."""
-        if self.ordered:
-            worst = np.argmin if self.criterion.direction == "higher" else np.argmax
-            return int(worst(self.values))
-        labels = [level.label for level in self.criterion.scale.levels]
-        return labels.index(self.settings.bad) if self.settings.bad in labels else None
+        """The place of the worst class; None where a criterion has none."""
+        worst = worst_level(self.criterion, self.settings.bad)
+        return None if worst is None else self.criterion.scale.levels.index(worst)
 
     @cached_property
     def by_people(self) -> Codes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.auditing.standing import LEAST_OF_CLASS, LEAST_SHARE, Standing, bounds
-from metal.data.text import coverage, plural, signed
+from metal.data.text import coverage, percent, plural, signed
 from metal.stats.measured import Measured
 
 MIN_COVERAGE = 0.95
@@ -69,8 +69,9 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
     yield keeps(beside.beyond(settings.keep), n, f"{settings.keep:.0%} of what a person knows")
     if beside.order:
         kappa = beside.order.kappa
-        what = f"{settings.keep:.0%} of a person's quadratic kappa ({kappa.judge:.2f} beside {kappa.person:.2f})"
-        yield keeps(kappa.beyond(settings.keep), n, what)
+        what = f"{settings.keep:.0%} of a person's quadratic kappa"
+        share = f" ({bounds(kappa.share).text(percent)})" if kappa.share else ""
+        yield keeps(kappa.beyond(settings.keep), n, what + share)
     yield _plain(beside)
     if beside.cell.bad_end is not None:
         yield from _bad_end(beside, beside.cell.bad_end)

@@ -15,7 +15,7 @@ from metal.stats.measured import Measured
 from metal.stats.order import FigurePair, pair_sums, with_answer
 
 NAMES = (
-    *("quadratic_kappa", "person_quadratic_kappa"),
+    *("kappa_with_others", "person_kappa_with_others"),
     *("spearman", "person_spearman"),
     *("pearson", "person_pearson"),
 )
@@ -26,7 +26,7 @@ def order_figures(beside: Standing) -> dict[str, Estimate]:
     """The figures of NAMES: of the judge, and of a person on the same seats.
 
     spearman: Pearson's correlation of midranks with the mean of the others' levels. pearson: the same of the levels.
-    quadratic_kappa: with the others' most frequent label, ties weighted. Undefined below three levels in use.
+    kappa_with_others: with the others' most frequent label, ties weighted. Undefined below three levels in use.
     Intervals: 95%, Student's t on the delete-one-source jackknife, ranks held.
     Source: Spearman (1904), Cohen (1968), Efron and Stein (1981).
     """
@@ -35,7 +35,7 @@ def order_figures(beside: Standing) -> dict[str, Estimate]:
     if order is None:
         reason = reason or "fewer than three levels in use, or people's mean is the same everywhere"
         return dict.fromkeys(NAMES, Estimate.undefined(reason, beside.items))
-    pairs = {"quadratic_kappa": order.kappa, "spearman": order.ranks, "pearson": _levels(beside.paired)}
+    pairs = {"kappa_with_others": order.kappa, "spearman": order.ranks, "pearson": _levels(beside.paired)}
     figures = {}
     for name, pair in pairs.items():
         figures[name] = _estimate(pair.beyond(0.0), beside)

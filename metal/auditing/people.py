@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
+from metal.auditing.cells import MOST_LEFT_OUT, AuditCell, cells
 from metal.auditing.figures import (
     Resampled,
     columns,
@@ -20,7 +20,8 @@ from metal.auditing.figures import (
     undefined_note,
 )
 from metal.auditing.score_table import agreement_of_scores
-from metal.auditing.settings import MIN_RATED
+from metal.auditing.settings import MIN_RATED, AuditSettings
+from metal.data.dataset import Dataset
 from metal.data.records import Estimate
 from metal.stats import agreement
 from metal.stats.aggregate import CASES
@@ -65,6 +66,13 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
         row |= _ranges(cell, bootstrap)
     names = [case.replace(" ", "_") for case in CASES]  # all_agree, some_agree, none_agree
     return row | dict(zip(names, cases, strict=True)) | {"undefined": undefined_note(figures)}
+
+
+def quick_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """Agreement of the people in each language on each criterion: the figures of QUICK, with their intervals."""
+    for cell in cells(dataset, AuditSettings()):
+        if cell.people:
+            yield people_row(cell, SourceBootstrap(1, 0), QUICK)
 
 
 def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], Estimate]]:

@@ -19,7 +19,7 @@ import numpy as np
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.side import JudgedVotes, SeatedJudge
 from metal.data.ratings import NOT_ASKED, UNANSWERED
-from metal.data.text import MINUS, figure, interval, listed, plural, signed
+from metal.data.text import MINUS, figure, first_few, interval, listed, plural, signed
 from metal.errors import Undefined
 from metal.stats.alpha import UNDEFINED, Alpha, alpha_limits
 from metal.stats.careless import Careless, careless
@@ -264,11 +264,14 @@ class Standing:
         return self.order.kappa.share if self.order else self.paired.kappa_share()
 
     def class_words(self) -> str:
-        """`over 'Good' and 'Medium'` where not all labels count."""
-        if len(self.classes) == self.cell.levels:
+        """`over 'Good' and 'Medium'; 'Bad' has 1 item` where not all labels count."""
+        labels = [repr(level.label) for level in self.cell.criterion.scale.levels]
+        rare = [place for place in range(len(labels)) if place not in self.classes]
+        if not rare:
             return ""
-        levels = self.cell.criterion.scale.levels
-        return f"over {listed([repr(levels[place].label) for place in self.classes])}"
+        items = [plural(round(float(self.paired.items_of_label[place])), "item") for place in rare]
+        few = [f"{labels[place]} has {number}" for place, number in zip(rare, items, strict=True)]
+        return f"over {listed([labels[place] for place in self.classes])}; {first_few(few, 3)}"
 
     def person_knows(self, lead: Measured) -> str:
         """What a person knows, in words."""

@@ -320,7 +320,7 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
     over = f" {figures['classes']}" if figures["classes"] else ""
     if math.isnan(order.value) or isinstance(beside, ScoreStanding):
         return f"keeps {share.text(percent)} of what a person knows{over}"
-    return f"keeps {order.text(percent)} of a person's order and {share.text(percent)} of exact answers{over}"
+    return f"keeps {share.text(percent)} of a person's exact answers{over} and {order.text(percent)} of the order"
 
 
 def _beside(beside: Standing) -> str:

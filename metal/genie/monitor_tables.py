@@ -28,9 +28,13 @@ from metal.genie.gold_questions import NEGATIVE, SIDES, leak_warning
 from metal.genie.monitoring import DoubtedQuestions, Monitoring
 from metal.genie.store import GoldQuestions
 
+FIGURES = ("fleiss_kappa", "alpha", "percent_agreement")
+ENDS = tuple(f"{figure}_{end}" for figure in FIGURES for end in ("low", "high"))
 AGREEMENT = (
-    *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha"),
-    *("percent_agreement", "undefined"),
+    *("language", "criterion", "without_noisy", "people", "items"),
+    *FIGURES,
+    *ENDS,
+    "undefined",
 )
 PANELS = ("language", "criterion", "scale", "raters", "items", "mean", "sd")
 COUNTS = tuple(f"{side}_{what}" for side in SIDES for what in ("right", "asked"))

@@ -40,9 +40,9 @@ class ImportReport:
 
     data: the dataset with the new ratings. answers: counts by person (see CheckedAnswers). notes: what was left out,
     and why. tests: how everybody did on the test questions so far, None if nobody answered any. agreement: a row for
-    each language and criterion (items, percent_agreement, fleiss_kappa, alpha; None or NaN if undefined). ambiguous:
-    what everybody rated differently (see metal.building.answers.ambiguous), also in the file `ambiguous_file`.
-    written: False after a dry run.
+    each language and criterion (items; percent_agreement, fleiss_kappa and alpha with NAME_low and NAME_high;
+    None or NaN if undefined). ambiguous: what everybody rated differently (see metal.building.answers.ambiguous), also
+    in the file `ambiguous_file`. written: False after a dry run.
     """
 
     dataset: Path
@@ -226,13 +226,9 @@ def _agreement(dataset: Dataset) -> pd.DataFrame:
     """Agreement of the people so far: see ImportReport."""
     import pandas as pd
 
-    from metal.auditing.cells import cells
-    from metal.auditing.people import QUICK, people_row
-    from metal.auditing.settings import AuditSettings
-    from metal.stats.bootstrap import SourceBootstrap
+    from metal.auditing.people import QUICK, quick_rows
 
     rated = any(rater.kind == "human" for rater in dataset.raters.values())
-    with_people = (cell for cell in cells(dataset, AuditSettings()) if cell.people) if rated else ()
-    rows = [people_row(cell, SourceBootstrap(1, 0), QUICK) for cell in with_people]
-    columns = ["language", "criterion", "items", "percent_agreement", "fleiss_kappa", "alpha"]
-    return pd.DataFrame(rows, columns=columns)
+    ends = [f"{figure}_{end}" for figure in QUICK for end in ("low", "high")]
+    columns = ["language", "criterion", "items", *QUICK, *ends]
+    return pd.DataFrame(quick_rows(dataset) if rated else (), columns=columns)

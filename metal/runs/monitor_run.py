@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metal.auditing.cells import cells
-from metal.auditing.people import QUICK, people_row
-from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.text import count, figure, interval, known, name, percent, percent_change, probability, with_minus
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
+from metal.genie.monitor_tables import AGREEMENT, ENDS, PANELS, ROUNDS
 from metal.runs.audit_run import LANGUAGE
-from metal.runs.columns import Column, Tables, unshown, with_the_rest
+from metal.runs.columns import Column, Row, Tables, unshown, with_the_rest
 from metal.runs.run import EXCLUSIONS, Run
-from metal.stats.bootstrap import SourceBootstrap
 
-AGREEMENT = (
-    *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha", "percent_agreement"),
-    "undefined",
-)
-PANELS = ("language", "criterion", "scale", "raters", "items", "mean", "sd")
-ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
 NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["group"] else "")
 
 
@@ -33,6 +23,20 @@ def _on_side(side: str) -> tuple[Column, ...]:
     return Column(f"{side}_right", f"{side} right", count), Column(f"{side}_p_noisy", "P(noisy)", probability)
 
 
+def _with_ends(figure: str, title: str, form: Callable[[Any], str]) -> Column:
+    """A figure with its interval below, which runs of version 0.1 lack."""
+
+    def ends(row: Row) -> str:
+        return interval(row.get(f"{figure}_low"), row.get(f"{figure}_high"), form)
+
+    return Column(figure, title, form, direction="higher", below=ends)
+
+
+AGREED = (
+    ("percent_agreement", "agreement", percent),
+    ("fleiss_kappa", "Fleiss' kappa", figure),
+    ("alpha", "alpha", figure),
+)
 DESCRIBED: Tables = {
     "raters": with_the_rest(
         (
@@ -81,9 +85,8 @@ DESCRIBED: Tables = {
     ),
     "agreement": with_the_rest(
         (
-            Column("percent_agreement", "agreement", percent, direction="higher"),
-            Column("fleiss_kappa", "Fleiss' kappa", figure, direction="higher"),
-            Column("alpha", "alpha", figure, direction="higher"),
+            *(_with_ends(*described) for described in AGREED),
+            *(Column(end, shown=False, later=True) for end in ENDS),
         ),
         AGREEMENT,
     ),
@@ -128,10 +131,3 @@ class MonitorRun(Run):
                 where = self.where(row["criterion"], row["language"])
                 habits.setdefault(row["rater"], []).append(f"{where}: {with_minus(row['stands_out'])}")
         return habits
-
-
-def agreement_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Agreement of the people in each language on each criterion with levels, without intervals."""
-    for cell in cells(dataset, AuditSettings()):
-        if cell.people:
-            yield people_row(cell, SourceBootstrap(1, 0), QUICK)

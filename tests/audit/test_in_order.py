@@ -47,14 +47,14 @@ def test_judge_and_person_are_those_of_scipy_and_scikit_learn(make_dataset: Make
     for name, answer in (("", said), ("person_", own)):
         assert row[f"{name}spearman"] == pytest.approx(spearmanr(answer, facing).statistic)
         assert row[f"{name}pearson"] == pytest.approx(pearsonr(answer, facing).statistic)
-        assert row[f"{name}quadratic_kappa"] == pytest.approx(cohen_kappa_score(answer, facing, weights="quadratic"))
-        for figure in ("spearman", "pearson", "quadratic_kappa"):
+        assert row[f"{name}kappa_with_others"] == pytest.approx(cohen_kappa_score(answer, facing, weights="quadratic"))
+        for figure in ("spearman", "pearson", "kappa_with_others"):
             low, value, high = (row[f"{name}{figure}{end}"] for end in ("_low", "", "_high"))
             assert low < value < high
     assert row["order_items"] == 79
     # The judge ranks about as people do, and is a level lower.
     assert row["spearman"] > row["person_spearman"] - 0.1
-    assert row["quadratic_kappa"] < row["person_quadratic_kappa"] - 0.1
+    assert row["kappa_with_others"] < row["person_kappa_with_others"] - 0.1
 
 
 def test_the_jackknife_leaves_out_whole_sources(make_dataset: MakeDataset) -> None:
@@ -103,4 +103,4 @@ def test_the_opened_cell_shows_the_judge_beside_a_person(make_dataset: MakeDatas
     assert "quadratic kappa with the others" in titles
     assert "a person's r" in titles
     csv = pd.read_csv(tmp_path / "run" / "tables" / "judges.csv")
-    assert {"quadratic_kappa", "person_quadratic_kappa_low", "person_pearson_high"} <= set(csv)
+    assert {"kappa_with_others", "person_kappa_with_others_low", "person_pearson_high"} <= set(csv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.picked import picked_rows
 from metal.auditing.verdict import LIKE_A_PERSON as LIKE
 from metal.auditing.verdict import Verdict, verdict
+from metal.data.records import Direction
 from metal.stats.bootstrap import SourceBootstrap
 from tests.worlds import LIKE_A_PERSON, ScoreWorld, World, answers, cell_of
 
@@ -95,6 +97,17 @@ def test_a_judge_that_was_never_tested_on_bad_outputs() -> None:
     said = decide(cell_of(np.stack([truth] * 3, axis=1), truth, levels=3))
     assert said.verdict == "informative"
     assert "never tested on 'L2' outputs" in said.reason
+
+
+@pytest.mark.parametrize(("direction", "bad"), [("lower", 1), ("higher", None)])
+def test_of_two_nominal_classes_lower_is_better_names_the_worst(direction: Direction, bad: int | None) -> None:
+    """Present of Absent, Present; `higher` is also what labels get of which nobody said anything."""
+    truth = np.repeat([0, 1], [60, 40])
+    cell = cell_of(np.stack([truth] * 3, axis=1), truth)
+    cell = replace(cell, settings=replace(cell.settings, bad=""))
+    cell = replace(cell, criterion=replace(cell.criterion, direction=direction))
+    assert cell.bad_end == bad
+    assert np.isnan(decide(cell).confirmed_bad) == (bad is None)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.9, "informative"), (0.0, "uninformative")])

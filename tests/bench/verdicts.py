@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing import Pool
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import metal
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.auditing.standing import careless_people
@@ -123,12 +124,34 @@ def coverage(times: int) -> Iterator[str]:
 
 
 def real_cells(reference: Path) -> Iterator[AuditCell]:
-    """PARIKSHA's cells and those of the alternative annotator test's data."""
-    read = [("pariksha", reference / "pariksha")]
-    read += [("alttest", folder) for folder in sorted((reference / "alttest").iterdir())]
-    for name, folder in read:
-        dataset = one_item_per_pair(formats.read(name, folder, {}).assemble(folder))
-        yield from (cell for cell in cells(dataset, AuditSettings()) if cell.usual_panel >= 2 and not cell.continuous)
+    """Cells with people of PARIKSHA, the alternative annotator test's data, MEMERAG and MLQE's bands."""
+    pariksha, folders = reference / "pariksha", sorted((reference / "alttest").iterdir())
+    datasets = [formats.read("pariksha", pariksha, {}).assemble(pariksha)]
+    datasets += [formats.read("alttest", folder, {}).assemble(folder) for folder in folders]
+    tables = ("memerag-ext/ratings.csv", "mlqe-mixtral/metal_table.csv")
+    datasets += [metal.read(reference / table) for table in tables]
+    for dataset in map(one_item_per_pair, datasets):
+        asked = [cell for cell in cells(dataset, AuditSettings()) if cell.usual_panel >= 2]
+        asked = [cell for cell in asked if not cell.continuous]
+        yield from [as_one(asked)] if "ambiance" in dataset.criteria else asked
+
+
+def as_one(aspects: Sequence[AuditCell]) -> AuditCell:
+    """One cell of the same question about several aspects, as CEBaB's authors count them."""
+    judges = aspects[0].judges
+    people = tuple(sorted({person for cell in aspects for person in cell.people}))
+    raters, codes = (*people, *judges), []
+    for cell in aspects:
+        of_aspect = np.full((len(cell.matrix.codes), len(raters)), -2)
+        answered = [rater for rater in raters if rater in cell.matrix.raters]
+        of_aspect[:, [raters.index(rater) for rater in answered]] = cell.matrix.of(answered)
+        codes.append(of_aspect)
+    rows = np.concatenate(codes)
+    sources = np.concatenate([cell.matrix.sources for cell in aspects])
+    outputs = tuple(map(str, range(len(rows))))
+    matrix = CodeMatrix(rows, sources, outputs, raters, rows, aspects[0].values)
+    groups = dict.fromkeys(people, "")
+    return replace(aspects[0], matrix=matrix, people=people, judges=judges, groups=groups)
 
 
 def people_as_judges(reference: Path) -> Iterator[str]:
@@ -141,7 +164,7 @@ def people_as_judges(reference: Path) -> Iterator[str]:
             if both.sum() < 30 or people.shape[1] < 2:
                 continue
             rng = np.random.default_rng([column, len(judge)])
-            size = next(f"up to {most:,}" for most in (75, 150, 300, 1_000_000) if both.sum() <= most)
+            size = next((f"up to {most}" for most in (75, 150, 300) if both.sum() <= most), "more")
             random = judge[rng.permutation(np.flatnonzero(judge >= 0))]
             for part in (0.0, 0.2, 0.4):
                 said, given = judge.copy(), np.flatnonzero(judge >= 0)
@@ -159,7 +182,7 @@ def people_as_judges(reference: Path) -> Iterator[str]:
                     name = f"{size} items, good by point values" if not part else f"{part:.0%} random"
                     passed.setdefault(name, []).append(decided.verdict == LIKE_A_PERSON)
     yield "\n**Real people as judges of the others**\n\n| who | cells | like a person |\n|---|---|---|"
-    for name, each in sorted(passed.items()):
+    for name, each in passed.items():
         yield f"| {name} | {len(each)} | {share(float(np.mean(each)))} |"
 
 

@@ -347,5 +347,5 @@ def test_a_file_of_yours_in_the_place_of_a_chart_is_kept(tmp_path: Path) -> None
         assert (tmp_path / "logo.svg").read_text() == chart_svg(chart)
         assert (tmp_path / "logo.svg.replaced").read_text() == "my logo"
     (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(UsageError, match="folder.svg is a folder"):
+    with pytest.raises(UsageError, match=r"folder\.svg is a folder"):
         save_chart(chart, tmp_path / "folder.svg")

@@ -90,8 +90,8 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
     if flattered:
         top = max(flattered, key=lambda cell: cell["weighted_f1"])
         more = f" ({plural(len(flattered), 'such case')})" if len(flattered) > 1 else ""
-        f1, constant = figure(top["weighted_f1"]), figure(top["majority_f1"])
-        also = " as well" if f1 == constant else ""
+        f1, constant = estimate(top, "weighted_f1"), estimate(top, "majority_f1")
+        also = " as well" if figure(top["weighted_f1"]) == figure(top["majority_f1"]) else ""
         words = (
             f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; giving the most frequent answer "
             f"to everything, unread, reaches {constant}{also}{more}."
@@ -153,7 +153,7 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
     if not rows:
         return None
     named = sorted(split)[:MOST_NAMED] or [min(rows, key=lambda key: rows[key]["alpha"])]
-    where = listed([f"{place(run, rows[key])} (alpha {figure(rows[key]['alpha'])})" for key in named])
+    where = listed([f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named])
     if not split:
         least = f"{capital(where)}: no judge can be measured better there than that."
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None

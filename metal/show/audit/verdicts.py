@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from metal.auditing.cells import worst_level
 from metal.auditing.panel import confirmed_words
 from metal.auditing.scores import ONCE, RECALIBRATED
 from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, NOTHING, THIN
@@ -216,13 +217,11 @@ def beside_words(run: AuditRun, row: Row) -> list[str]:
 
 def bad_label(run: AuditRun, criterion: str) -> str:
     """The label at the bad end as reasons have it; empty where a criterion has none."""
-    scale = run.criteria[criterion].scale
-    levels = sorted(scale.levels, key=lambda level: level.value)
-    if not levels:
+    asked = run.criteria[criterion]
+    worst = worst_level(asked, run.settings.get("bad", ""))
+    if worst is None:
         return ""
-    if scale.measure == "nominal":
-        return next((level.label for level in levels if level.label == run.settings.get("bad")), "")
-    return levels[0 if run.criteria[criterion].direction == "higher" else -1].shown
+    return worst.label if asked.scale.measure == "nominal" else worst.shown
 
 
 def _cell(run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:

@@ -19,7 +19,7 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
 )
 from metal.data.languages import language_name
-from metal.data.text import capital, figure, known, listed, percent, within
+from metal.data.text import capital, estimate, known, listed, percent, within
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.headline import knows, place, rank
 from metal.show.audit.judges import is_prompt_pair
@@ -62,8 +62,8 @@ def facts(run: AuditRun) -> dict[str, str]:
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     cell = max(decided, key=rank)
     where = f"{within(cell['judge'])} {place(run, cell)}"
-    named = {"F1": cell["weighted_f1"], "kappa": cell["kappa"]}
-    figures = ", ".join(f"{called} {figure(value)}" for called, value in named.items() if known(value))
+    named = {"F1": "weighted_f1", "kappa": "kappa"}
+    figures = ", ".join(f"{called} {estimate(cell, column)}" for called, column in named.items() if known(cell[column]))
     return f"{where}: {cell['verdict']} ({'; '.join(filter(None, [knows(cell), figures]))})."
 
 
@@ -113,12 +113,12 @@ def _people(run: AuditRun) -> str:
             return ""
         return "Their agreement beyond chance (Fleiss' kappa) is undefined everywhere."
     most, least = (
-        f"{place(run, row)} ({figure(row['fleiss_kappa'])})"
+        f"{place(run, row)} ({estimate(row, 'fleiss_kappa')})"
         for row in (pick(rows, key=lambda row: row["fleiss_kappa"]) for pick in (max, min))
     )
     words = f"They agree most {most}, least {least}, by Fleiss' kappa."
     if len(rows) == 1:
-        words = f"Their Fleiss' kappa is {figure(rows[0]['fleiss_kappa'])}."
+        words = f"Their Fleiss' kappa is {estimate(rows[0], 'fleiss_kappa')}."
     weak = [row for row in rows if known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] <= 0]
     if weak:
         words += (

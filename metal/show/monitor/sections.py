@@ -11,7 +11,7 @@ from metal.data.text import UNDEFINED, count, figure, known, name, percent_chang
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
-from metal.runs.columns import Row
+from metal.runs.columns import Column, Row
 from metal.runs.monitor_run import MonitorRun
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.charts.lines import ItemsCurve, design_curve
@@ -176,6 +176,12 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
     )
 
 
+def _agreed(column: Column, row: Row, left: Row | None) -> Cell:
+    """A figure with its interval, and below what it is without noisy people."""
+    without = f"then {column.text(left)} {column.ends(left)}".strip() if left else ""
+    return Cell(column.text(row), "\n".join(filter(None, [column.ends(row), without])))
+
+
 def agreement_section(run: MonitorRun) -> Section | None:
     """Agreement of the people, with all of them and without the noisy ones."""
     records = run.records("agreement")
@@ -189,7 +195,7 @@ def agreement_section(run: MonitorRun) -> Section | None:
             continue
         left = after.get((row["language"], row["criterion"]))
         items = Cell(count(row["items"]), f"then {count(left['items'])}" if left else "")
-        figures = (Cell(column.text(row), f"then {column.text(left)}" if left else "") for column in columns)
+        figures = (_agreed(column, row, left) for column in columns)
         heads = name(language_name(row["language"])), run.criterion(row["criterion"])
         rows.append((*heads, count(row["people"]), items, *figures))
     words = ("Below each figure, what it is without noisy people.",) if after else ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.data.text import UNDEFINED, figure, plural
+from metal.data.text import UNDEFINED, estimate, plural
 from metal.show.commands import next_command
 from metal.show.terminal import console as show
 
@@ -122,7 +122,7 @@ def _show_agreement(report: ImportReport) -> None:
     """Agreement of the people so far, a row for each language and criterion."""
     rows = []
     for row in report.agreement.to_dict("records"):
-        cells = (figure(row[key]) for key in ("percent_agreement", "fleiss_kappa", "alpha"))
+        cells = (estimate(row, key) for key in ("percent_agreement", "fleiss_kappa", "alpha"))
         name = f"{row['language']} {report.data.criteria[row['criterion']].short}"
         rows.append([name, f"{row['items']:,}", *cells])
     if rows:
