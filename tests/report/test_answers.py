@@ -223,7 +223,7 @@ STUDIES = [
     ),
     (
         [need(LIKE_A_PERSON, NEW_JUDGE, 100)],
-        "To show that a judge like a person is like one on quality in Hindi:",
+        "To recognise a judge like a person on quality in Hindi:",
     ),
     (
         [need(LIKE_A_PERSON, "j", 180, ends=(80, 700))],

@@ -59,8 +59,9 @@ def _aim(run: DesignRun, row: Row) -> str:
     if row["question"] == SCORE:
         return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
     if row["who"] == NEW_JUDGE:
-        verdict = "is like one" if row["question"] == LIKE_A_PERSON else "is informative"
-        return f"To show that {NEW_JUDGE} {verdict} {where}:"
+        if row["question"] == LIKE_A_PERSON:
+            return f"To recognise {NEW_JUDGE} {where}:"
+        return f"To show that {NEW_JUDGE} is {row['question']} {where}:"
     return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
 
 
