@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal import errors as errors
-
-__version__ = "0.1.0"
+from metal.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from metal.api.analyses import audit as audit

@@ -109,8 +109,8 @@ class Side:
         self, command: str, before: Side, margins: Any, pairs: Mapping[str, str], more: Mapping[str, Any]
     ) -> Any:
         """run.toml of the comparison."""
-        from metal import __version__
         from metal.data.text import signature_line
+        from metal.version import __version__
 
         given = {key: value for key, value in more.items() if value}
         asked = {"margins": asdict(margins), "baseline": before.called, "run": self.called, **given}

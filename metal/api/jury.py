@@ -64,7 +64,6 @@ def jury(
     rated, for a rule that a criterion is not made for, or for a name that a rater has; UnknownName for a judge that
     there is not.
     """
-    from metal import __version__
     from metal.api.jury_result import Jury
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
@@ -74,6 +73,7 @@ def jury(
     from metal.errors import check_known
     from metal.selecting.jury import RULES, seated
     from metal.stats.bootstrap import SourceBootstrap
+    from metal.version import __version__
 
     inputs = load(data, ratings, reading)
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))

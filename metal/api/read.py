@@ -287,8 +287,8 @@ class Inputs:
         """The run of an analysis of these data. dataset: what is left of them; asked: its settings; judges: those that
         took part; signed: what the signature says, where that is not all settings that are set.
         """
-        from metal import __version__
         from metal.data.text import signature_line
+        from metal.version import __version__
 
         parts = {key: value for key, value in asked.items() if value} if signed is None else signed
         line = signature_line({"metal": __version__, "data": dataset.identity, **parts})

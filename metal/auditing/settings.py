@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metal import __version__
 from metal.data.text import signature_line
 from metal.errors import UsageError
 from metal.stats.aggregate import ALL_RULES
+from metal.version import __version__
 
 MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose F1 would be noise at full weight
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import __version__
 from metal.boards.cells import BoardCell, BoardRater, ScaleEnds, board_cells, left_out, main_criterion
 from metal.boards.crowd_rows import (
     CEILING,
@@ -41,6 +40,7 @@ from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.permutation import correlates_better, resolution
+from metal.version import __version__
 
 # Permutations for each comparison of the family, at least: Holm's smallest p is then at most 0.02; and 0.001, in small
 # families.

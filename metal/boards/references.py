@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import __version__
 from metal.boards.cells import BoardCell, board_cells, left_out, main_criterion
 from metal.boards.crowd_rows import reference_name
 from metal.boards.settings import BoardSettings
@@ -26,6 +25,7 @@ from metal.raters.metrics.contract import same_text
 from metal.raters.metrics.dataset_scores import about_references
 from metal.stats.correlation import pearson
 from metal.stats.patterns import Numbers
+from metal.version import __version__
 
 BATCH = 256  # texts handed to a metric at once
 

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field
 from math import inf
 from typing import Any, get_args
 
-from metal import __version__
 from metal.data.records import KINDS
 from metal.data.text import signature_line
 from metal.errors import UsageError
 from metal.stats.bootstrap import check_resampling
 from metal.stats.ensemble import Rule
+from metal.version import __version__
 
 
 @dataclass(frozen=True)

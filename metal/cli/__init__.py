@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from metal import __version__
 from metal.cli.groups import Group
 from metal.errors import MetalError
+from metal.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, no_progress
@@ -27,6 +26,7 @@ from metal.genie.exclusion import EXCLUSIONS, without
 from metal.genie.gold_questions import NEGATIVE, SIDES, leak_warning
 from metal.genie.monitoring import DoubtedQuestions, Monitoring
 from metal.genie.store import GoldQuestions
+from metal.version import __version__
 
 FIGURES = ("fleiss_kappa", "alpha", "percent_agreement")
 ENDS = tuple(f"{figure}_{end}" for figure in FIGURES for end in ("low", "high"))

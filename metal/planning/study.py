@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, followed, no_progress
@@ -20,6 +19,7 @@ from metal.errors import Undefined, UsageError
 from metal.planning.cells import DesignCell, DesignSettings, Prices, design_cells
 from metal.planning.plans import NAN, QUESTIONS, SizePlan, plans
 from metal.planning.sampling import Aggregation, Labelling, binarised, by_panel, simulate
+from metal.version import __version__
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metal import __version__
 from metal.building.describe import generated
 from metal.building.flags import LanguageProfiles
 from metal.building.generate import (
@@ -40,6 +39,7 @@ from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.running.job import Job, Request
 from metal.running.prompting import prompt_folders
 from metal.runs.parts import write_results
+from metal.version import __version__
 
 
 @dataclass(frozen=True)

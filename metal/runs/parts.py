@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
-from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import criterion_record, rater_record
 from metal.data.escaping import csv_text
@@ -27,6 +26,7 @@ from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Manifest, Rater
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
+from metal.version import __version__
 
 LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")
 NEEDED = ("criteria", "datasets", "settings", "signature", "libraries", "metal")

@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from metal import __version__
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.auditing.verdict import today as present_name
 from metal.data.files import read_json
@@ -24,6 +23,7 @@ from metal.errors import DataError, UsageError, nearest
 from metal.runs.audit_run import AuditRun
 from metal.runs.remarks import IDENTITY
 from metal.runs.run import DISQUALIFIES
+from metal.version import __version__
 
 VERSION = 1  # of the file; another one is not read
 FILE = "passport.json"

@@ -12,7 +12,6 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages, language_name
 from metal.data.people import people_named
@@ -35,6 +34,7 @@ from metal.genie.leaderboard.output_scores import (
 )
 from metal.stats.bootstrap import check_resampling
 from metal.stats.patterns import Codes
+from metal.version import __version__
 
 
 @dataclass(frozen=True)

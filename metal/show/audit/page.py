@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Any
 
-from metal import __version__
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, signature_line, within
@@ -17,6 +16,7 @@ from metal.show.audit.brief import brief as brief
 from metal.show.pages import Payload, cut_to_cells
 from metal.show.parts import across_languages, closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
+from metal.version import __version__
 
 LEAST_ROOM = 100_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MANY = 400  # more verdicts than this leave little room for charts
