@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import resource
 import subprocess
@@ -9,12 +10,14 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import openpyxl
 import pytest
 
 from metal.data.tables import workbook
 from metal.data.tables.files import read_frame
+from metal.data.tables.workbook import SheetText
 from metal.errors import DataError
 
 SHEET = "xl/worksheets/sheet1.xml"
@@ -70,17 +73,49 @@ def test_a_gigabyte_of_blanks_is_read(reference: Path) -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 18])
-def test_blank_cells_and_rows_change_nothing(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("end", [b"/>", b"></c>"])  # Excel's, openpyxl's
+def test_blank_cells_and_rows_change_nothing(
+    end: bytes, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wherever the pieces end in which the file is read."""
     monkeypatch.setattr(workbook, "CHUNK", chunk)
 
     def with_blanks(text: bytes) -> bytes:
-        text = re.sub(rb'(<row r="(\d+)".*?)</row>', rb'\1<c r="D\2" s="1"/>   <c r="E\2" s="1"/></row>\n', text)
+        blanks = rb'\1<c r="D\2" s="1"' + end + rb'   <c r="E\2" s="1"' + end + rb"</row>\n"
+        text = re.sub(rb'(<row r="(\d+)".*?)</row>', blanks, text)
         text = text.replace(b"</row>", b"</row>" + b" " * 200, 3)
-        blank = b"".join(b'<row r="%d" s="1" customFormat="1"><c r="A%d" s="1"/></row>' % (n, n) for n in range(90, 99))
+        blank = b"".join(
+            b'<row r="%d" s="1" customFormat="1"><c r="A%d" s="1"%s</row>' % (n, n, end) for n in range(90, 99)
+        )
         return text.replace(b"</sheetData>", blank + b'<row r="100"/></sheetData>')
 
     assert cells(write_sheet(tmp_path / "t.xlsx", with_blanks)) == AS_TEXT
+
+
+def test_blank_cells_as_openpyxl_writes_them_are_not_parsed() -> None:
+    row = b'<row r="7"><c r="A7" s="1" t="n"></c><c r="B7" s="1" t="n"></c></row>'
+    sheet = b"<sheetData>" + 3 * row + b"</sheetData>"
+    assert SheetText(io.BytesIO(sheet), Path("t.xlsx")).read() == b"<sheetData></sheetData>"
+
+
+def test_a_sheet_that_states_no_size_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As openpyxl's write-only mode makes them."""
+    opened: list[SheetText] = []
+
+    class Followed(SheetText):
+        def __init__(self, part: IO[bytes], path: Path) -> None:
+            super().__init__(part, path)
+            opened.append(self)
+
+    monkeypatch.setattr(workbook, "SheetText", Followed)
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in [ROWS[0], *ROWS[1:] * 2000]:
+        sheet.append(row)
+    book.save(path := tmp_path / "t.xlsx")
+    assert len(read_frame(path)) == 2000 * (len(ROWS) - 1)
+    of_the_head, whole = (text.done for text in opened)
+    assert of_the_head < whole / 10
 
 
 def test_blanks_within_a_text_stay(tmp_path: Path) -> None:

@@ -35,12 +35,13 @@ def sheet_rows(
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
         reader = ExcelReader(path, read_only=True, data_only=True, keep_links=False)
         reader.archive.close()
-        with Workbook(path) as reader.archive:
+        with Workbook(path) as archive:
+            reader.archive = archive
             reader.read()
+            archive.rows_wanted = True
             book = reader.wb
             headers = {}
             for sheet in book.worksheets:
-                sheet.reset_dimensions()  # the size that a file states is often wrong
                 top = list(sheet.iter_rows(max_row=LOOKED_AT, values_only=True))
                 above = titles_above([[_text(cell) for cell in row] for row in top])
                 headers[sheet.title] = top[above : above + 2]
@@ -53,9 +54,9 @@ def sheet_rows(
             sheet = book[title]
             named = [place for row in headers[title] for place, cell in enumerate(row, 1) if cell is not None]
             width = max(named, default=1)
-            text = reader.archive.open(sheet._worksheet_path)
+            text = archive.open(sheet._worksheet_path)
             sheet._get_source = lambda: text
-            total = reader.archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
+            total = archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
             cells = sheet.iter_rows(max_col=width, values_only=True)
             cells = followed(cells, progress, total, _read_since(text))
             blanks = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from pathlib import Path
@@ -19,13 +20,19 @@ COUNTED_PART, TIMES = 1 << 20, 10  # of another part whose elements are counted,
 MOST_ELEMENTS = 500_000  # of a row, or of another part but texts; Excel has 16,384 cells a row, 64,000 formats
 _FEW_BLANKS = b" " * 64
 _BLANKS = re.compile(rb">[ \t\r\n]{64,}<")
-_BLANK_CELLS = re.compile(rb'<c r="[A-Z]+[0-9]+"[^<>]*/>(?=<c r=|</row>)')
+_BLANK_CELLS = re.compile(rb'<c r="[A-Z]+[0-9]+"[^<>]*(?:/>|></c>)(?=<c r=|</row>)')
 _BLANK_ROWS = re.compile(rb'<row r="[0-9]+"[^<>]*(?:/>|></row>)(?=<row r=|</sheetData>)')
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"')
 
 
 class Workbook(zipfile.ZipFile):
-    """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed too tightly."""
+    """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed too tightly.
+
+    rows_wanted: until it is set a sheet opens as an empty one. openpyxl looks for the size of each while it lists them,
+    to the very end of those that state none: as long as its reading takes.
+    """
+
+    rows_wanted = False
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -63,7 +70,9 @@ class Workbook(zipfile.ZipFile):
     def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
         """A part of the file, as `zipfile.ZipFile.open` gives it; of a sheet its text."""
         opened = super().open(name, *arguments, **options)
-        return SheetText(opened, Path(str(self.filename))) if _is_sheet(opened.name) else opened
+        if not _is_sheet(opened.name):
+            return opened
+        return SheetText(opened, Path(str(self.filename))) if self.rows_wanted else io.BytesIO(b"<worksheet/>")
 
 
 def _is_sheet(part: str) -> bool:
@@ -116,7 +125,7 @@ class SheetText:
     def _full(self, text: bytes) -> bytes:
         """The text without what is blank. Raises DataError where hardly anything is left of very much."""
         text = _BLANKS.sub(b"><", text)
-        if b"/>" in text:
+        if b"/>" in text or b"></c>" in text:
             text = _BLANK_CELLS.sub(b"", text)
         text = _BLANK_ROWS.sub(b"", text)
         self.cells += text.count(b"<v>") + text.count(b"<t>") + text.count(b"<t ")
