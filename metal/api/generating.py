@@ -90,6 +90,7 @@ async def generate_async(
     DataError.
     """
     from metal.api.asked import GeneratedTexts, Generating, default_callbacks
+    from metal.raters.judges.models import check_base_url
     from metal.running.asking import Terms, carry_out
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.job import read_request
@@ -125,6 +126,7 @@ async def generate_async(
     if run.resolve().is_relative_to(folder.resolve()):
         raise UsageError(f'`out="{run}"` is inside the dataset, which is rewritten as a whole; give another')
     job = generate_job(request, folder, concurrency)
+    check_base_url(base_url, job.plan.models)
     callbacks = callbacks or default_callbacks()
     for warning in job.warnings:
         callbacks.say(warning)

@@ -84,7 +84,7 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     from metal.raters.judges.engine import Rules, Session
     from metal.raters.judges.functions import direct_prompt
     from metal.raters.judges.journal import Answered, Journal
-    from metal.raters.judges.models import find_model, judges_files, named_models
+    from metal.raters.judges.models import check_base_url, find_model, judges_files, named_models
     from metal.raters.judges.plan import JudgingPlan, rater_name
     from metal.raters.judges.prompts import Prompt
     from metal.raters.judges.providers import find_provider
@@ -95,6 +95,7 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     from metal.running.asking import run_to_end
 
     model = find_model(judge, named_models(judges_files()), base_url=base_url)
+    check_base_url(base_url, [model])
     criterion, folders = metal_criterion("linguistic_acceptability"), [bundled("prompts")]
     prompt = Prompt(load_template("simple", folders), rubrics_for([criterion], folders))
     if (provider := find_provider(model.provider)).direct:

@@ -211,6 +211,7 @@ async def judge_async(
     from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.raters.judges.functions import is_function
+    from metal.raters.judges.models import check_base_url
     from metal.raters.judges.templates import variant
     from metal.running.asking import Terms, carry_out
     from metal.running.job import engine_of, read_request
@@ -264,6 +265,7 @@ async def judge_async(
     if not wait and chosen != "batch":
         raise UsageError("`wait=False` is of batches; add `batch=True`")
     job = judge_job(request, inputs.path, inputs.dataset, concurrency=concurrency, functions=functions)
+    check_base_url(base_url, job.plan.models)
     if require is not None:
         check_allowed(job, Path(require))
     callbacks = callbacks or default_callbacks()

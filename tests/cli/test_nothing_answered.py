@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -24,6 +29,31 @@ def nobody() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+@pytest.fixture
+def untrusted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    """The port of a server whose certificate nobody has signed, and then a number for each connection to it."""
+    place = tmp_path_factory.mktemp("untrusted")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    command = [*made, "-keyout", place / "key.pem", "-out", place / "certificate.pem"]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(place / "certificate.pem", place / "key.pem")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        seen = [server.getsockname()[1]]
+
+        def serve() -> None:
+            with suppress(OSError):  # closed at the end
+                while True:
+                    connection, _ = server.accept()
+                    seen.append(len(seen))
+                    with connection, suppress(OSError), context.wrap_socket(connection, server_side=True):
+                        pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield seen
+        server.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.parametrize("calls", [TWO, EIGHT], ids=["two calls", "eight calls"])
@@ -47,6 +77,40 @@ def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
     metal.env["OPENAI_BASE_URL"] = "http://no-such-host.invalid/v1"
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
     assert "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://127.0.0.1:8000x/v1", "127.0.0.1:8000/v1", "http:///v1", "http://127.0.0.1:99999/v1", "http://a b/v1"],
+)
+def test_an_address_that_is_none_is_not_asked(address: str, metal: Metal, tmp_path: Path) -> None:
+    metal.env["OPENAI_BASE_URL"] = address
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
+    is_none = f"{address!r} is no address; one is like http://127.0.0.1:8000/v1"
+    assert done.err == f"metal: judge 'openai:gpt-4o': OPENAI_BASE_URL {is_none}\n"
+    done = metal("judge", DEMO, "-j", "openai-compatible:m", "--base-url", address, *TWO, "--out", "r", expect=2)
+    assert is_none in done.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verb", ["judge", "generate"])
+def test_a_base_url_beside_a_model_that_is_not_asked_there(verb: str, metal: Metal, llm_server: LlmServer) -> None:
+    """The texts would have gone to the provider instead."""
+    option = "-j" if verb == "judge" else "-m"
+    done = metal(verb, DEMO, option, "openai:gpt-4o", "--base-url", "http://127.0.0.1:8000/v1", "--yes", expect=2)
+    assert "none of these models is asked at --base-url; openai-compatible:MODEL" in done.err
+    assert llm_server.requests == 0
+
+
+def test_a_certificate_that_nobody_signed_costs_one_connection(
+    metal: Metal, untrusted: list[int], tmp_path: Path
+) -> None:
+    metal.env["OPENAI_BASE_URL"] = f"https://127.0.0.1:{untrusted[0]}/v1"
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
+    assert "its certificate is not trusted" in done.err
+    assert done.err.count("\n") == 1
+    assert len(untrusted) == 2
     assert not list(tmp_path.iterdir())
 
 

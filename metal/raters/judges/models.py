@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from metal.data.dataset import Dataset
 from metal.data.files import read_toml
@@ -172,7 +173,7 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     """The model of that name: one of judges.toml, or PROVIDER:MODEL.
 
     base_url: the address of models whose provider needs one; others keep theirs.
-    Raises UnknownName, or UsageError for a model that was shut down or whose address nobody gave.
+    Raises UnknownName, or UsageError for a model that was shut down or whose address nobody gave, or is none.
     """
     if name in named:
         model = named[name]
@@ -189,11 +190,31 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
             f"judge {model.name!r}: where is it? Give `base_url`, e.g. http://127.0.0.1:8000/v1, base_url in {FILE}, "
             f"or {provider.url_variable} in the environment"
         )
+    if provider.url_variable and (url := url_of(model)) and not _is_address(url):
+        given = "base_url" if model.base_url else provider.url_variable
+        raise UsageError(
+            f"judge {model.name!r}: {given} {without_secrets(url)!r} is no address; one is like http://127.0.0.1:8000/v1"
+        )
     if model.base_url != without_secrets(model.base_url):
         raise UsageError(
             f"judge {model.name!r}: a key or password in base_url would be written down; use api_key_env or headers"
         )
     return model
+
+
+def check_base_url(base_url: str, models: Iterable[Model]) -> None:
+    """Raises UsageError for an address where none of these models is asked: texts would go elsewhere than meant."""
+    if base_url and all(model.base_url != base_url for model in models):
+        raise UsageError("none of these models is asked at `base_url`; openai-compatible:MODEL and vllm-...:MODEL are")
+
+
+def _is_address(url: str) -> bool:
+    """Whether a client can be led there: http or https, a host, and a port that there may be."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not url.split()[1:]
+    except ValueError:
+        return False
 
 
 def _meant(name: str, named: Mapping[str, Model]) -> str:
