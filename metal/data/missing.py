@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import shlex
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -20,9 +22,21 @@ def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") ->
     if Path(path).exists():
         return UsageError(f"{path}: {'a folder' if Path(path).is_dir() else 'a file'}, not a {what}{remedy}")
     meant = nearest_path(Path(path))
-    if meant:
+    if copy := _copy_of_bundled(Path(path)):
+        remedy = f"; it comes with METAL, so copy it first: {copy}"
+    elif meant:
         remedy = f"; did you mean {str(meant)!r}?"
     return UsageError(f"{path}: no such {what}{remedy}")
+
+
+def _copy_of_bundled(path: Path) -> str:
+    """The command that copies a dataset that comes with METAL to where documents name it; empty for other paths."""
+    from metal.data.files import bundled
+
+    with suppress(UsageError):
+        if path.parent == Path("datasets") and ((brought := bundled(str(path))) / "dataset.toml").is_file():
+            return f"mkdir -p datasets && cp -r {shlex.quote(str(brought))} {path}"
+    return ""
 
 
 def nearest_path(path: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,16 @@ def test_a_mistyped_file_names_the_one_that_is_there(typed: InProcess) -> None:
     assert "did you mean 'datasets/mine'?" in typed.refused("audit", "mine")
     assert "did you mean 'datasets/mine'?" in typed.refused("annotate", "export", "datasets/mina", "--to", "html")
     assert "did you mean" not in typed.refused("audit", "nope.csv")
+
+
+@pytest.mark.parametrize("verb", [["audit"], ["judge", "-j", "majority"]], ids=["audit", "judge"])
+def test_a_dataset_of_the_documents_in_a_fresh_environment_is_copied_first(typed: InProcess, verb: list[str]) -> None:
+    said = typed.refused(*verb, "datasets/demo")
+    what, _, command = said.partition(", so copy it first: ")
+    assert what.endswith("datasets/demo: no such file or folder; it comes with METAL")
+    subprocess.run(command, shell=True, check=True)
+    typed(*verb, "datasets/demo", "-c", "task_quality", "-l", "en")
+    assert "comes with METAL" not in typed.refused(*verb, "datasets/nope")
 
 
 def test_the_nearest_name_has_the_same_ending_where_two_are_as_near(tmp_path: Path) -> None:
