@@ -15,6 +15,7 @@ from metal.boards.history import Entry
 from metal.building.answers import Answer
 from metal.building.store import history_files
 from metal.data.dataset import load_dataset, with_ratings
+from metal.data.files import bundled
 from metal.errors import DataError, UsageError
 from metal.gating.watching import Key
 from metal.runs.watch_file import WatchFile
@@ -67,12 +68,25 @@ def test_bytes_in_a_table_of_a_run(folder: Path) -> None:
         Audit.read(folder.parent / "audit")
 
 
+def test_a_table_of_a_run_that_is_about_something_else(tmp_path: Path) -> None:
+    place = tmp_path / "audit"
+    metal.audit(bundled("datasets/demo"), criteria="task_quality", resamples=100).save(place)
+    page = (place / "report.html").read_bytes()
+    path = place / "tables" / "together.parquet"
+    pd.read_parquet(path).assign(criterion="x").to_parquet(path)
+    with pytest.raises(DataError, match=r"audit: its parts do not fit together .*Run `metal audit` again"):
+        metal.report(place)
+    assert (place / "report.html").read_bytes() == page
+    assert "cannot be read: " in next(entry.answer for entry in metal.ls(tmp_path) if entry.kind == "audit")
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         ({"about": {"direction": "../x"}}, "about"),
         ({"name": "E\x1b[31m"}, "name"),
         ({"by": "\x07"}, "by"),
+        ({"at": "<script>"}, "at"),
     ],
 )
 def test_a_boards_history_with_what_no_board_writes(change: dict[str, Any], problem: str) -> None:

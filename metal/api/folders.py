@@ -83,12 +83,14 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
 
     unfinished = kind == "generate" and not (path / "tables").is_dir()
     if kind in RESULTS and not unfinished:
+        from metal.runs.parts import fitting
         from metal.show.pages import headline
 
-        run = open_run(path)
-        tables = [table for table in run.tables.values() if "language" in table and len(table)]
-        languages = [language for language in tables[0]["language"].unique() if language] if tables else None
-        return languages, dict(Counter(rater.kind for rater in run.raters.values())), headline(run)
+        with fitting(path, kind):
+            run = open_run(path)
+            tables = [table for table in run.tables.values() if "language" in table and len(table)]
+            languages = [language for language in tables[0]["language"].unique() if language] if tables else None
+            return languages, dict(Counter(rater.kind for rater in run.raters.values())), headline(run)
     listed = read_raters(path) if (path / "raters.jsonl").is_file() else None
     raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
     if kind == "dataset":

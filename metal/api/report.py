@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -124,6 +125,7 @@ def report(
 
     Returns what was written. Raises UsageError when the folder is not a run with a page.
     """
+    from metal.runs.parts import fitting
     from metal.runs.run import write_page
     from metal.show import pages
     from metal.show.files import write_charts, write_tables_latex
@@ -131,7 +133,11 @@ def report(
     opened = _open(Path(run)) if isinstance(run, str | Path) else run
     folder = Path(run) if isinstance(run, str | Path) else Path("runs") / opened.name
     drawing, exporting = divided(progress or no_progress, 1, bool(figures))
-    page = write_page(pages.page(opened, drawing), folder)
-    drawn = write_charts(pages.charts(opened), Path(figures), exporting) if figures else 0
-    written, latin = write_tables_latex(pages.tables(opened), Path(latex)) if latex else (0, True)
+    with nullcontext() if run is opened else fitting(folder, opened.command):
+        html = pages.page(opened, drawing)
+        charts = pages.charts(opened) if figures else []
+        tables = pages.tables(opened) if latex else []
+    page = write_page(html, folder)
+    drawn = write_charts(charts, Path(figures), exporting) if figures else 0
+    written, latin = write_tables_latex(tables, Path(latex)) if latex else (0, True)
     return Report(page, drawn, written, latin)

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from math import isnan
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -74,7 +75,7 @@ class Entry:
             "digest": isinstance(entry.digest, str) and DIGEST.fullmatch(entry.digest),
             "about": entry.about is None or isinstance(entry.about, Mapping),
             "what": entry.what in get_args(What),
-            "at": isinstance(entry.at, str) and entry.at,
+            "at": isinstance(entry.at, str) and _is_time(entry.at),
             "name": isinstance(entry.name, str) and entry.name.isprintable(),
             "by": isinstance(entry.by, str) and entry.by.isprintable(),
         }
@@ -84,6 +85,14 @@ class Entry:
             if not is_fine:
                 raise DataError(where, f"{name} {getattr(entry, name)!r}", "Take the file from a backup")
         return entry
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

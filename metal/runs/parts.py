@@ -6,8 +6,8 @@ They are written alike, and read with a word on what is wrong with them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -139,6 +139,16 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
         if not (about[part] or may_lack):
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))
     return about
+
+
+@contextmanager
+def fitting(folder: Path, command: str) -> Iterator[None]:
+    """Raise DataError where the parts of a run, each readable, cannot be shown together: one of them was changed."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        problem = f"its parts do not fit together ({type(error).__name__}: {' '.join(str(error).split())})"
+        raise DataError(folder, problem, again(command)) from error
 
 
 def need_files(folder: Path, names: tuple[str, ...], command: str) -> None:
