@@ -111,6 +111,13 @@ def test_a_rater_whose_scale_is_none(folder: Path, about: dict[str, Any], proble
         load_dataset(folder)
 
 
+@pytest.mark.parametrize("group", [[[1]], {"a": 1}, True])
+def test_a_rater_whose_group_is_no_text(folder: Path, group: object) -> None:
+    add_line(folder / "raters.jsonl", json.dumps({"rater": "m", "kind": "llm", "group": group}))
+    with pytest.raises(DataError, match=r"raters\.jsonl row 4: group is .*It is a text"):
+        load_dataset(folder)
+
+
 @pytest.mark.parametrize("score", ["NaN", "true", "2", "null", "[1]"])
 def test_an_answer_that_nobody_gave(tmp_path: Path, score: str) -> None:
     given = Answer("t1", "A1", {"fluency": "2"}, where="a.csv row 2")

@@ -78,6 +78,8 @@ def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
 def _rater(record: dict[str, Any], where: str) -> Rater:
     _check_required(record, where, ("rater", "kind"), "Each line has rater, kind and usually group")
     about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
+    if isinstance(record.get("group"), list | dict | bool):
+        raise DataError(where, f"group is {record['group']!r}", "It is a text")
     if not isinstance(about.get("repeats", ""), str):
         raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")
     ends = about.get("range") or [None, None]
