@@ -307,3 +307,47 @@ def test_of_hundreds_of_columns_one_that_sums_up_the_others_is_no_person() -> No
         data = metal.read(frame)
         assert name not in data.raters
         assert len(data.raters) == 250
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "line", "annotators_total"])
+def test_numbers_of_rows_and_totals_are_no_criterion_beside_a_column_of_raters(name: str) -> None:
+    frame = raters().melt("item", var_name="rater", value_name="share")
+    random = np.random.default_rng(1)
+    cells = random.integers(3, 15, len(frame)) if name == "annotators_total" else np.arange(len(frame))
+    data = metal.read(frame.assign(share=random.random(len(frame)), **{name: cells}))
+    assert set(data.criteria) == {"share"}
+    assert said(data, "not read", name)
+    filtered = frame.assign(**{name: cells})[cells % 7 != 3].astype(str)  # rows that were taken out leave gaps
+    assert set(metal.read(filtered).criteria) == {"share"} or name == "line"
+
+
+@pytest.mark.parametrize(
+    ("columns", "people", "criteria"),
+    [
+        (
+            "annotator_1_fluency annotator_1_tone annotator_2_fluency gpt_4o_fluency",
+            "annotator_1 annotator_2",
+            "fluency tone",
+        ),
+        ("annotator_1_fluency gpt_4o_accuracy", "annotator_1", "fluency accuracy"),
+        ("A1__fluency A1__tone A2__fluency A2_tone GPT-4o__fluency Gpt-4O_tone", "A1 A2", "fluency tone"),
+        ("expert_1 expert_2 llm_quality", "expert_1 expert_2", "overall"),
+    ],
+)
+def test_raters_who_were_not_asked_everything_or_are_spelled_otherwise(
+    columns: str, people: str, criteria: str
+) -> None:
+    """annotator and gpt were two raters with the criteria 1_fluency and 4o_fluency; expert was asked 1 and 2."""
+    answers = {name: np.arange(60) * step % 5 for step, name in enumerate(columns.split(), 1)}
+    data = metal.read(pd.DataFrame({"item": [f"i{n}" for n in range(60)]} | answers))
+    assert {name for name, rater in data.raters.items() if rater.kind == "human"} == set(people.split())
+    assert len(data.raters) == len(people.split()) + 1
+    assert set(data.criteria) == set(criteria.split())
+    assert len(data.ratings) == 60 * len(answers)
+
+
+def test_a_rater_without_a_criterion_beside_others_is_asked_about() -> None:
+    columns = ("rater1_fluency", "rater1_accuracy", "rater2_fluency", "rater2_accuracy", "gpt4")
+    frame = pd.DataFrame({"item": [f"i{n}" for n in range(60)]} | {name: np.arange(60) % 5 for name in columns})
+    with pytest.raises(NoColumn, match="the names do not say whose answers these are: gpt4"):
+        metal.read(frame)

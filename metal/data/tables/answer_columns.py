@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from metal.data.tables.answers import AnswerTexts, numbered_words, read_answers
-from metal.data.tables.cells import MISSING, as_texts
+from metal.data.tables.cells import MISSING, as_numbers, as_texts
 from metal.data.tables.mturk import asked
 from metal.data.tables.names import COMMENTS, CRITERION, ENDS, NO_ANSWERS, is_machine, is_person
 from metal.data.tables.word_orders import order_of
@@ -21,6 +21,8 @@ STRAY = 9  # answers as they should be for each that is not, below which a colum
 MOST_LEVELS = 101  # whole numbers with more distinct values than this are ids or counts
 EPOCH = 100_000_000  # numbers from here on are points in time, or ids
 LONGEST = 40  # characters of an answer in words
+_FEWEST_COUNTED = 10  # rows of which a column that goes up by one is their number
+_NO_NAME = re.compile(r"unnamed: \d+")  # what pandas calls the index that it wrote into a table
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def holds_answers(column: pd.Series) -> bool:
     filled = column.notna()
     if NO_ANSWERS.search(name) or not filled.any():
         return False
-    if isinstance(column[filled].iloc[0], list | dict):
+    if isinstance(column[filled].iloc[0], list | dict) or _counts_rows(column, name):
         return False
     if is_numeric_dtype(column) and column.min() >= EPOCH:
         return False
@@ -73,6 +75,19 @@ def holds_answers(column: pd.Series) -> bool:
     return _are_answers(numbers)
 
 
+def _counts_rows(column: pd.Series, name: str) -> bool:
+    """Whether the cells number the rows, from 0 or 1 on; without a name also with gaps, as rows were taken out."""
+    if len(column) < _FEWEST_COUNTED or column.nunique() < len(column):
+        return False
+    numbers = as_numbers(column)
+    if not np.isfinite(numbers).all():
+        return False
+    steps = np.diff(numbers)
+    if _NO_NAME.fullmatch(name):
+        return bool((steps > 0).all() and (steps % 1 == 0).all())
+    return numbers.iloc[0] in (0, 1) and bool((steps == 1).all())
+
+
 def _are_answers(numbers: Sequence[float]) -> bool:
     whole_ids = len(numbers) > MOST_LEVELS and all(number == int(number) for number in numbers)
     return bool(numbers) and not whole_ids and min(numbers) < EPOCH
@@ -90,7 +105,8 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
         if name not in asked_for:
             continue
         answers = None
-        if isinstance(column.dtype, pd.CategoricalDtype) and len(column.cat.categories) <= MOST_LEVELS:
+        few = isinstance(column.dtype, pd.CategoricalDtype) and len(column.cat.categories) <= MOST_LEVELS
+        if few and len(column.cat.categories) < max(len(column), _FEWEST_COUNTED):
             categories = column.array.categories
             codes = column.array.codes
             occurring = np.bincount(codes[codes >= 0], minlength=len(categories)) > 0

@@ -13,6 +13,12 @@ from metal.data.tables.nested import Paths
 _CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I)
 
 
+_SPACES = re.compile(r"[\s_–-]+")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_ANY_GAP = ""  # whatever stands between words: not all names are spelled in one way
+_GAPS = ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-", _ANY_GAP)
+
+
 def places_of(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
     """Whose answers, and on what, stand in the columns: those in objects by their paths, others by their names."""
     in_objects = [column for column in columns if column in paths]
@@ -79,18 +85,24 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     places = _pairs_of_parts(columns)
     if places:
         return places
-    places = _pairs_of_parts(called_like_raters)
-    if any(place.criterion for place in places):
-        return [*places, *_each_a_rater(columns, called_like_raters)]
+    on_criteria = [name for name in called_like_raters if CRITERION.search(name)]
+    for some, fewest in ((called_like_raters, 1), (on_criteria, 2)):
+        places = _pairs_of_parts(some)
+        if len({place.criterion for place in places if place.criterion}) >= fewest:
+            return [*places, *_each_a_rater(columns, some)]
     if any(map(CRITERION.search, columns)) and not called_like_raters:
         return [AnswerColumn(column, criterion=without_end(column)) for column in columns]
     return _each_a_rater(columns, ())
 
 
 def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Rater and criterion of each column, where the names are all pairs of the two; none where they are not."""
-    incomplete: list[list[AnswerColumn]] = []
-    for gap in ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-"):
+    """Rater and criterion of each column, where the names are all pairs of the two; none where they are not.
+
+    Where some raters were not asked everything, the way to part the names that leaves the fewest gaps, with the
+    shorter criteria.
+    """
+    incomplete: list[tuple[int, int, list[AnswerColumn]]] = []
+    for gap in _GAPS:
         for divide in (str.partition, str.rpartition):
             pairs = _halves(columns, gap, divide)
             left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
@@ -102,24 +114,43 @@ def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
             for column, pair in zip(columns, pairs, strict=True):
                 asked_on = "" if fold(pair[criterion]) in ENDS else pair[criterion]
                 places.append(AnswerColumn(column, pair[rater], asked_on))
-            if len(left) * len(right) > len(columns):
-                if _raters_among(sides[rater]) == 1 and any(map(CRITERION.search, sides[criterion])):
-                    incomplete.append(places)
+            missing = len(left) * len(right) - len(columns)
+            if missing > 0:
+                asked = sides[criterion]
+                named = all(map(_WORD.search, asked)) and any(map(CRITERION.search, asked))
+                if named and _raters_among(sides[rater]) == 1:
+                    incomplete.append((missing, sum(map(len, asked)), places))
             elif len(sides[rater]) > 1 and (len(sides[criterion]) > 1 or _one_sided(left, right)):
                 return places
-    return incomplete[0] if incomplete else []  # some raters were not asked everything
+    return min(incomplete, key=lambda each: each[:2])[2] if incomplete else []
 
 
 def _halves(
     columns: Sequence[str], gap: str, divide: Callable[[str, str], tuple[str, str, str]]
 ) -> list[tuple[str, str]]:
     """The two parts of each name that has the gap in it."""
+    if gap == _ANY_GAP:
+        return _halves_of_any_gap(columns, 0 if divide is str.partition else -1)
     halves = []
     for column in columns:
         left, middle, right = divide(column, gap)
         if middle and gap in "([":
             halves.append((left.strip(), right.strip(" )]")))
-        elif middle:
+        elif middle and left[-1:] != gap != right[:1]:  # no part of a longer gap
+            halves.append((left, right))
+    return halves
+
+
+def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, str]]:
+    """The parts before and after the first or last gap, each as the first name that has it spells it."""
+    halves = []
+    spelled: dict[str, str] = {}
+    for column in columns:
+        if gaps := [gap.span() for gap in _SPACES.finditer(column)]:
+            begin, end = gaps[place]
+            parts = column[:begin], column[end:]
+            keys = [fold(part).replace(" ", "") for part in parts]
+            left, right = [spelled.setdefault(key, part) for key, part in zip(keys, parts, strict=True)]
             halves.append((left, right))
     return halves
 
