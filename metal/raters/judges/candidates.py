@@ -92,10 +92,17 @@ def evidence_in(
             or (match[0].startswith("<") and around.borrowed(match.start()))  # <score>2</score>
             or not_verdicts.DOUBTED.match(text, match.end())
         )
-        if rank in (forms.OF_TOP, forms.TIED) and around.concludes(start):
-            rank = forms.FINAL
+        if rank in (forms.OF_TOP, forms.TIED):
+            rank = _weighed(rank, around, start)
         written = rank in (forms.TIED, forms.FINAL) and not_verdicts.is_labelled(text, match, start)
         yield Evidence(rank, start, score, bool(borrowed), middle=start in middles, written=written)
+
+
+def _weighed(rank: int, around: Surroundings, place: int) -> int:
+    """The rank of a score by the words before it: what could be is worth less, what concludes is worth more."""
+    if around.conditional(place):
+        return forms.OTHER
+    return forms.FINAL if around.concludes(place) else rank
 
 
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
@@ -190,7 +197,7 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
             if number is None or (top and allowed and read_number(top) not in allowed):
                 continue
             if rank != forms.FINAL and not_verdicts.IN_BRACKETS.search(
-                text, max(0, match.start() - 200), match.start()
+                text, max(0, match.start() - 1000), match.start()
             ):
                 ranked = forms.OTHER if rank in (forms.OF_TOP, forms.TIED) else forms.ASIDE
             else:
@@ -223,6 +230,8 @@ def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
         yield forms.TIED, forms.ASPECT, False
     if lowered.count(" for ") > 1 and forms.ONE_OF_EACH.search(text):
         yield forms.TIED, forms.FOR_EACH, False
+    if forms.ONE_OF_BOTH.search(text):
+        yield forms.TIED, forms.OF_BOTH, False
     if forms.ANY_STAR.search(text):
         yield forms.TIED, forms.COUNTED_STARS, False
 

@@ -57,7 +57,8 @@ LEVEL = regex.compile(r"\A(?:level|option)\s+(?=\d)", regex.I)  # Level 4
 _SCORE_NOUN = (
     r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|label|answer|points?(?=\s*[:=]))"
 )
-_NOUN_BEGINS = r"(?:\b|(?<=_)|(?-i:(?=Score|Rating)))"  # fluency_score, FluencyScore
+# fluency_score, FluencyScore, but not perfect-scoring
+_NOUN_BEGINS = r"(?:\b(?!(?<=-)(?:scor|rat|grad)(?:ing|ed)\b)|(?<=_)|(?-i:(?=Score|Rating)))"
 _FINAL = (  # its final fluency score
     r"(?P<final>\b(?:final|overall|total|combined|composite|average)\b[*_]{0,3}\s+(?:\p{L}+\s+){0,2}?)?"
 )
@@ -71,11 +72,12 @@ GET = (
     r"(?:(?:it|this)(?:['’]s|\s+is)|but)(?=\s+an?\b)|this\s+one)"
 )
 JUDGED = r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance|coherence|consistency)"
+_ABOUT = r"(?:around|about|approximately|roughly|perhaps|maybe|probably|likely)"
 _LINK = (
-    r"(?:\s*[:=：→]\s*|\s+[-\N{EN DASH}\N{EM DASH}]\s+|,\s+(?=around|about|perhaps|maybe)|"
+    rf"(?:\s*[:=：→]\s*|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s+|,\s+(?={_ABOUT})|"
     r"\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
 )
-_PRAISE = r"(?:(?:an?|perfect|full|solid|around|about|approximately|roughly|perhaps|maybe|only|just|but)\s+)*"
+_PRAISE = rf"(?:(?:an?|perfect|full|solid|{_ABOUT}|only|just|but|(?:in|within)\s+the(?:\s+range\s+of)?)\s+)*"
 _OPENING_MARKS = r"[\"'*_`(\[\s~≈$]*"
 _CLOSING_MARKS = r"[\"'*_`)\]]*"
 # Up to twelve words between a noun and its score; none of them compares the score with another.
@@ -140,13 +142,14 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
         rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
         rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})",
     ),
-    # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4
+    # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4 | a combined average of 4
     (
         FINAL,
         rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]|"
-        rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s|[,:]?\s+{_BEGINS_NUMBER})",
+        rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s|[,:]?\s+(?:of\s+)?{_BEGINS_NUMBER})",
         rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
-        rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s+){_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})|\boverall[,:]?\s+{_SCORE}{OUT_OF_TOP}(?=\s*(?:[.;,\n]|\Z))",
+        rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s+){_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})|"
+        rf"\b(?:overall[,:]?|average\s+of)\s+{_SCORE}{OUT_OF_TOP}(?=\s*(?:[.;,\n]|\Z))",
     ),
     # I would give it a 4 | it deserves a 4
     (
@@ -161,7 +164,7 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
         TIED,
         _I_GIVE,
         rf"{_I_GIVE}{_CLAUSE}"
-        rf"(?:[.:]|\b(?:an?|as|at|(?<!out\s)of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){OUT_OF_TOP}"
+        rf"(?:[.:]|,\s+(?={_ABOUT})|\b(?:an?|as|at|(?<!out\s)of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){OUT_OF_TOP}"
         rf"{_COUNTS_NOTHING}",
     ),
     # 4 out of 5 | 4/5
@@ -247,6 +250,14 @@ ONE_OF_EACH = Deferred(rf"(?:,|;|\band)\s+(?:an?\s+)?{_BEGINS_NUMBER}", regex.I)
 FOR_EACH = Deferred(
     rf"{_SCORE}{OUT_OF_TOP}\s+{_FOR}\s+\p{{L}}[^.;\d\n]{{0,40}}?(?:,|;|\band)\s+(?:an?\s+)?\d[^\s]*\s+{_FOR}\s|"
     rf"\b{_FOR}\s+\p{{L}}[^.;\d\n]{{0,40}}?(?:,|;|\band)\s+(?:an?\s+)?{_SCORE}{OUT_OF_TOP}\s+{_FOR}\s+\p{{L}}",
+    regex.I,
+)
+# the meaning a 95 and the grammar as 90
+_THING = r"\b(?:the|its)\s+\p{L}+(?:\s+\p{L}+){0,2}?\s+(?:(?:as|at|an?)\s+){0,2}"
+ONE_OF_BOTH = Deferred(rf"\band\s+{_THING}{_BEGINS_NUMBER}", regex.I)
+OF_BOTH = Deferred(
+    rf"{_THING}{_SCORE}{OUT_OF_TOP}(?=,?\s+and\s+{_THING}{_BEGINS_NUMBER})|"
+    rf"(?<={_THING}{DIGITS}(?:{OUT_OF}\d{{1,9}})?,?\s+and\s+){_THING}{_SCORE}{OUT_OF_TOP}",
     regex.I,
 )
 # ★★★☆☆ | ★★★½

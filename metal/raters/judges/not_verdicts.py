@@ -26,7 +26,12 @@ from metal.raters.judges.reply_words import Deferred, pattern_of, words_in
 
 # ---------------------------------------------------------------- what stands around a verdict
 
-PERCENT = Deferred(r"(?<=(?:\A|\b(?:score|rating))[^\w\n]{0,6}\d{1,3}(?:\.\d+)?)\s*%", regex.I)  # Score: 85%
+# Score: 85% | a low score, perhaps around 10-20%, | a combined average of 65%
+PERCENT = Deferred(
+    r"(?<=(?:\A[^\w\n]{0,6}|\b(?:score|rating|average)\b[^\d.;!?\n]{0,60}(?:\d{1,3}\s?(?:[-\N{EN DASH}]|to)\s?)?)"
+    r"\d{1,3}(?:\.\d+)?)\s*%(?!\s+of\b)",
+    regex.I,
+)
 IN_BRACKETS = regex.compile(r"(?<=\w\W{0,9})\([^()\n]*\Z")  # a better text, in its view (score: 90)
 QUOTATION = Deferred(
     r"(?<=[\s(\[:,*_\N{EM DASH}])(?<![.!?\n]\s?)"
@@ -49,13 +54,20 @@ _OTHERS = (
 # Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
 # got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter, it would get
 BORROWED = Deferred(
-    rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if|(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
+    rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if(?!\s+(?:any|anything|at\s+all)\b)|"
+    rf"(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
     rf"(?<!\bI\s+)(?:gives|gave)\s+the\s+(?!{JUDGED}\b)\p{{L}}+|"
     rf"{_OTHER}\s+{_ONE},?\s+(?:which|that)\s+I\s+(?:gave|rated|scored)|"
     rf"{_OTHERS}\s+(?:gave|gives?|rated?|rates|award(?:s|ed)|earn(?:s|ed)|gets?|got|has|receive[sd])|"
     r"(?:if\s+(?!I\b|forced)|had\s+(?:it|the|this)\s)[^.!?;\n]+,\s[^.!?;,\n]*\b(?:would|could))\b"
     r"(?:[\s:\"“‘'(*]+(?!(?:I|my|so|but|which|this(?!\s*:))\b|and\b(?!\s+(?:give|rate|score|answer|assign|award|return|say)\b))"
     r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
+)
+# Just before a score that something could have, or that something else than the judge would give: it could be 5
+_CONDITIONAL = regex.compile(
+    r"\b(?:(?<!\bI\s)(?:could|might)|(?:it|this|that|which|version|one)\s+would\s+(?:score|get|earn|receive|deserve|merit))\b"
+    r"[^.!?;\n\d]{0,24}\Z",
+    regex.I,
 )
 # Just after a score that is hypothetical or asked about: (would be 5) if it was shorter | (Score: 5)?
 DOUBTED = Deferred(
@@ -79,6 +91,7 @@ _CONCLUDING = (
     r"\b(?:overall|altogether|all\s+in\s+all|in\s+(?:total|conclusion|summary)|"
     r"on\s+(?:the\s+whole|balance)|taken\s+together|considering\s+(?:all|every)\p{L}*)\b"
 )
+_CONCLUSIONS = ("therefore", "resulting in")
 _CONCLUDES = regex.compile(_CONCLUDING, regex.I)
 _CONCLUDES_HERE = Deferred(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
 OF_ASPECT = Deferred(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
@@ -134,11 +147,18 @@ class Surroundings:
     def corrects(self, place: int, since: int) -> bool:
         """Whether words between both places say that what stands at the later one replaces what stands at the other.
 
-        A score for one aspect replaces none.
+        A score for one aspect replaces none, and a second conclusion does not replace the first.
         """
         if self._corrects is None or OF_ASPECT.match(self.text, place):
             return False
-        return self._corrects.search(self.text, max(since, place - 100), place) is not None
+        words = self._corrects.search(self.text, max(since, place - 100), place)
+        if words is None or words[0].lower() not in _CONCLUSIONS:
+            return words is not None
+        return words[0].lower() not in self._lowered[max(0, since - 100) : since]
+
+    def conditional(self, place: int) -> bool:
+        """Whether what stands there is what could be."""
+        return _CONDITIONAL.search(self.text, max(0, place - 80), place) is not None
 
     def concludes(self, place: int) -> bool:
         """Whether what stands there is about all there is."""
@@ -188,6 +208,8 @@ _UNABLE = (
     r"(?:rate|score|judge|assess|evaluate|grade|give|provide|assign|offer|assist|help(?!\s+but)|answer|comply|determine|fulfil\p{L}*)\b"
     r"(?:[^.!?;,\n]|[.,](?=\d)|,(?!\s*(?:but|so|I|it|my|the|instead|hence|thus)\b))*+"
 )
+# A score in a range, which is not that of the scale: a score in the range of 70-80, a score ranging from 50 to 60
+_SCORE_OF = r"\b(?:an?|its|this)\s+(?:[\p{L}-]+\s+){0,4}?(?:score|rating)\s+(?:(?:that\s+is\s+)?in\s+(?:the|a)\s+)?"
 # Whether it holds a number, and the pattern.
 NO_VERDICTS = tuple(
     (pattern not in (_STRUCK_OUT, _UNABLE), Deferred(pattern, regex.I))
@@ -213,7 +235,7 @@ NO_VERDICTS = tuple(
         rf"(?<![\d.]){NUMBER}[ \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
         rf"\bto\s+score\s+(?:an?\s+)?{NUMBER}\b",
         # on a scale from 1 to 5 | (1-5)
-        r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
+        rf"(?<!{_SCORE_OF}\s*)\b(?:scale|range|ranging|ranges)\b[^.;:\n]{{0,24}}?"
         rf"{NUMBER}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{NUMBER}",
         r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",
         # keeps it from earning a 5 | not a 5 | rather than a score of 4 | to reach 5
@@ -224,7 +246,7 @@ NO_VERDICTS = tuple(
         r"higher\s+(?:score|rating|evaluation)(?:,|\s+such\s+as|\s+more\s+like|\s+of|\s+around){0,3}|"
         r"(?:revised|improved|corrected)\b(?!\s+(?:score|rating|grade|verdict)\s*:)(?:\s+\p{L}+){0,3}:)"
         r"(?:\s+(?:it|this|that|quite|overall|final|be|rate|rated|score|scored|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|rating|of|as|"
-        rf"to|get|at|reach)){{0,8}}+\s+[\"'(]?{NUMBER}(?:{OUT_OF}{NUMBER})?",
+        rf"to|get|at|reach)\b){{0,8}}+\s+[\"'(]?{NUMBER}(?:{OUT_OF}{NUMBER})?",
         # Errors: 4 | Error code: 4 | Assistant A: 4
         rf"\b{THINGS}(?:\s+(?:code|count|found))?\s*[:=]\s*{NUMBER}",
         rf"\b(?:assistant|model|system|response|candidate|translation|summary)\s+[A-C]\s*:\s*{NUMBER}(?:{OUT_OF}{NUMBER})?",
