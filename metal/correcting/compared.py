@@ -16,6 +16,7 @@ from metal.auditing.paper_tables import PEOPLE
 from metal.auditing.settings import AuditSettings
 from metal.correcting.corrected import SourceMeans, chances_of, refused, source_means
 from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Estimate
 from metal.data.text import signature_line
@@ -56,7 +57,8 @@ def compare(
             raise UsageError(f"dataset {dataset.card.name} has no ratings yet")
         raise UsageError(f"dataset {dataset.card.name} has one generator ({generators[0]}); a comparison needs two")
     criteria = _chosen("criterion", criteria, list(dataset.criteria))
-    languages = _chosen("language", languages, list(dataset.languages))
+    check_languages(languages, dataset.languages)
+    languages = list(languages or dataset.languages)
     judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
     raters = _chosen("rater", raters, [PEOPLE, *judges])
     table = dataset.ratings

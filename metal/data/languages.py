@@ -114,8 +114,8 @@ def _misspelt(name: str, codes_by_name: Mapping[str, str]) -> str | None:
 
 
 def find_language(name: str) -> str | None:
-    """The code of a language given by code or name (`Hindi`, `hin`, `chinese_simplified`, `हिन्दी`, `Hindi (India)`);
-    None if unknown.
+    """The code of a language given by code or name (`Hindi`, `hin`, `chinese_simplified`, `हिन्दी`, `Hindi (India)`), or
+    of a pair (`eng-deu`, `English-German`, `English to German`); None if unknown.
     """
     folded = re.sub(r"\s*\([^()]*\)$", "", name.strip().lower())
     if folded in OTHER_NAMES:
@@ -130,7 +130,18 @@ def find_language(name: str) -> str | None:
     if pair:
         return "-".join(langcodes.standardize_tag(side) for side in pair)  # `en-de` for `eng-deu`
     by_name = _codes_by_name().get(folded.replace("_", " "))
-    return by_name or (name.strip() if is_language(name.strip()) else _codes_by_own_name().get(folded))
+    if by_name or is_language(name.strip()):
+        return by_name or name.strip()
+    return _codes_by_own_name().get(folded) or _pair_of_names(name)
+
+
+def _pair_of_names(text: str) -> str | None:
+    """The code of a pair of languages written out or with a script: `English to German`, `eng_Latn-deu_Latn`."""
+    parts = re.split(r"\s*(?:->|[-–→]|\bto\b)\s*", text.strip())
+    if len(parts) != 2 or not all(len(part) > 4 for part in parts):
+        return None
+    codes = list(filter(None, map(find_language, parts)))
+    return "-".join(codes) if len(codes) == 2 and all(sides(code)[0] == code for code in codes) else None
 
 
 def code_among(asked: str, codes: Collection[str]) -> str | None:

@@ -67,6 +67,8 @@ def test_refusals(make_dataset: MakeDataset) -> None:
         compare(dataset, generators=("g0",))
     with pytest.raises(MetalError, match="rater 'x'"):
         compare(dataset, raters=("x",))
+    with pytest.raises(MetalError, match=r"did you mean 'ru' \(Russian\)"):
+        compare(dataset, languages=("Russian",))
 
 
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:

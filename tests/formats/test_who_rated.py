@@ -143,10 +143,10 @@ def test_the_option_named_for_inspect_is_complete(tmp_path: Path) -> None:
         "score_graded": list("CCII"),
     }
     pd.DataFrame(columns).to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"`levels=\{'overall': 'I<C'\}`"):
+    with pytest.raises(DataError, match=r"`columns=\{'output': 'sample_id'\}`"):
         metal.read(path)
     names = ["score_match", "score_graded"]
-    options: dict[str, Any] = {"wide": names, "columns": {"output": "sample_id"}, "levels": {"overall": "I<C"}}
+    options: dict[str, Any] = {"wide": names, "columns": {"output": "sample_id"}}
     assert kinds(path, **options, kinds=dict.fromkeys(names, "llm")) == dict.fromkeys(names, "llm")
 
 
@@ -176,3 +176,44 @@ def test_no_error_is_better_than_a_critical_one(tmp_path: Path) -> None:
     (criterion,) = metal.read(written(tmp_path, {"ann_1": words * 3, "ann_2": words[::-1] * 3})).criteria.values()
     assert [level.label for level in criterion.scale.levels] == words
     assert criterion.direction == "lower"
+
+
+PAIRS = (
+    ("English", "German", "en-de"),
+    ("EN", "DE", "en-de"),
+    ("eng_Latn", "deu_Latn", "en-de"),
+    ("English", "Chinese (Simplified)", "en-zh"),
+)
+
+
+@pytest.mark.parametrize(("of_input", "of_output", "pair"), PAIRS)
+@pytest.mark.parametrize("columns", [("src", "tgt"), ("source", "target"), ("source_language", "target_language")])
+def test_names_or_codes_of_languages_in_two_columns_are_a_pair(
+    of_input: str, of_output: str, pair: str, columns: tuple[str, str], tmp_path: Path
+) -> None:
+    both = dict(zip(columns, ([of_input] * 12, [of_output] * 12), strict=True))
+    dataset = metal.read(written(tmp_path, {**both, "human_score": SCORES, "llm_score": OTHERS}))
+    assert dataset.languages == (pair,)
+    assert len(dataset.sources) == len(dataset.outputs) == 12
+
+
+@pytest.mark.parametrize("texts", [("The house {}.", "Das Haus {}."), ("house", "Haus")])
+def test_texts_in_src_and_tgt_are_no_languages(texts: tuple[str, str], tmp_path: Path) -> None:
+    columns = {name: [text.format(n) for n in range(12)] for name, text in zip(("src", "tgt"), texts, strict=True)}
+    dataset = metal.read(written(tmp_path, {**columns, "human_score": SCORES, "llm_score": OTHERS}))
+    assert dataset.languages == ("und",)
+    assert len(dataset.outputs) == 12
+
+
+@pytest.mark.parametrize("codes", [("en", "de"), ("pt-BR", "zh-Hant"), ("English-German", "English-French")])
+def test_a_column_of_codes_under_a_name_of_ones_own_is_the_language(codes: tuple[str, str], tmp_path: Path) -> None:
+    texts = {"l": [*codes] * 6, "human_score": SCORES, "llm_score": OTHERS}
+    assert len(metal.read(written(tmp_path, texts)).languages) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("country", ("de", "fr")), ("seen", ("no", "is")), ("part", ("cat", "and"))]
+)
+def test_a_column_of_other_short_words_is_no_language(name: str, values: tuple[str, str], tmp_path: Path) -> None:
+    columns = {name: [*values] * 6, "human_score": SCORES, "llm_score": OTHERS}
+    assert metal.read(written(tmp_path, columns)).languages == ("und",)

@@ -360,3 +360,17 @@ def test_a_shift_is_named_only_where_it_helps() -> None:
         answers_of([1, 2, 3], levels="0=Bad,1=Medium,2=Good")
     with pytest.raises(DataError, match=r"Declare all its levels, with `levels` or in dataset\.toml$"):
         answers_of([0, 2, 7], levels="0=Bad,1=Medium,2=Good")
+
+
+def test_inspects_grades_have_an_order_and_n_is_no_answer() -> None:
+    dataset = answers_of(list("CPINCPIN"))
+    assert [level.label for level in dataset.criteria["overall"].scale.levels] == ["I", "P", "C"]
+    assert dataset.ratings["score"].tolist()[:3] == [2, 1, 0]
+    assert dataset.ratings["score"].isna().sum() == 2
+    assert set(dataset.ratings.loc[dataset.ratings["score"].isna(), "reason"]) == {"no answer"}
+    assert labels_of(list("CINCI")) == ["I", "C"]
+    for letters in ("CNCN", "PPPP", "ABCABC"):  # other letters, or a lone one, may stand for anything
+        with pytest.raises(UnknownOrder):
+            answers_of(list(letters))
+    given = answers_of(list("CINCIN"), levels={"overall": "N<I<C"})
+    assert not given.ratings["score"].isna().any()

@@ -129,10 +129,13 @@ def _no_answers(texts: Sequence[str], missing: Collection[str], labels: Collecti
     for text in texts:
         absent = not text or text.lower() in missing or _number_in(text, missing)
         gone.append(absent and (not text or fold(text) not in on_levels))
-    if "none" in map(str.lower, texts) and not on_levels:
-        words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
-        if words and not any(map(is_numeral, words)) and order_of([*words, "none"]):
-            gone = [absent and text.lower() != "none" for text, absent in zip(texts, gone, strict=True)]
+    words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
+    if on_levels or not words or any(map(is_numeral, words)):
+        return gone
+    if "none" in map(str.lower, texts) and order_of([*words, "none"]):
+        gone = [absent and text.lower() != "none" for text, absent in zip(texts, gone, strict=True)]
+    if {"c", "n"} < words <= {"c", "p", "i", "n"}:  # inspect_ai's grades: N is no answer
+        gone = [absent or fold(text) == "n" for text, absent in zip(texts, gone, strict=True)]
     return gone
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 
@@ -13,8 +13,9 @@ import langcodes
 import pandas as pd
 
 from metal.data.languages import find_language, is_language, pair_in_capitals, sides
+from metal.data.tables.answer_columns import holds_answers
 from metal.data.tables.cells import as_texts
-from metal.data.tables.names import ENGLISH, NO_LANGUAGE, plain
+from metal.data.tables.names import ENGLISH, NO_LANGUAGE, plain, words_of
 
 UNKNOWN = "und"  # BCP 47: undetermined
 MOST = 400  # values of a column of languages
@@ -52,8 +53,9 @@ _SCRIPTS: Mapping[str, frozenset[str]] = {
 
 
 def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """The roles with a column as the language whose values are all language pairs (`en-de`) or names of languages,
-    where no column is called so; of several, the first. The languages of input and output in two columns are a pair.
+    """The roles with a column as the language whose values are all language pairs (`en-de`), names of languages or
+    codes, where no column is called so; of several, the first. The languages of input and output in two columns are a
+    pair.
     """
     if "language" in roles:
         by_name = {plain(str(name)): str(name) for name in frame.columns}
@@ -61,19 +63,23 @@ def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, st
         if of_input and plain(roles["language"]) in ("tgtlang", "targetlang", "targetlanguage"):
             return {**roles, "language": f"{of_input}+{roles['language']}"}
         return dict(roles)
-    taken = set(roles.values())
-    for name, column in frame.items():
-        first = column.array[0] if len(column) else None
-        if name in taken or not (isinstance(first, str) and _is_pair_or_name(first)):
-            continue
-        values = as_texts(column).cat.categories
-        if len(values) <= MOST and column.notna().all() and all(map(_is_pair_or_name, values)):
-            return {**roles, "language": str(name)}
-    return dict(roles)
+    free = [(str(name), column) for name, column in frame.items() if name not in set(roles.values())]
+    names = [name for name, column in free if _all(column, _is_pair_or_name)]
+    names += [name for name, column in free if _all(column, _is_code) and _may_be_codes(name, column)]
+    return {**roles, "language": names[0]} if names else dict(roles)
+
+
+def _all(column: pd.Series, says_it: Callable[[str], bool]) -> bool:
+    """Whether every cell is a text of which this holds."""
+    first = column.array[0] if len(column) else None
+    if not (isinstance(first, str) and says_it(first)):
+        return False
+    values = as_texts(column).cat.categories
+    return len(values) <= MOST and bool(column.notna().all()) and all(map(says_it, values))
 
 
 def _is_pair_or_name(text: str) -> bool:
-    """Whether it is a language pair, or the name of a language; a code could be many other things.
+    """Whether it is a language pair, or the name of a language.
 
     >>> [_is_pair_or_name(text) for text in ("en-de", "Swahili", "no", "pre-test")]
     [True, True, False, False]
@@ -83,28 +89,53 @@ def _is_pair_or_name(text: str) -> bool:
     if is_language(text):
         left, right = sides(text)
         return left != right and len(left) == len(right) == 2
-    return len(text) > 4 and find_language(text) is not None
+    return _is_name(text)
+
+
+def _is_code(text: str) -> bool:
+    """Whether it is a language's code of two letters, or of more with a script or region.
+
+    >>> [_is_code(text) for text in ("sw", "zh-Hant", "pt_BR", "deu_Latn", "EN", "and", "cat")]
+    [True, True, True, True, False, False, False]
+    """
+    return re.fullmatch("[a-z]{2}|[a-z]{2,3}[-_][A-Z][A-Za-z]{1,3}", text) is not None and is_language(text)
+
+
+def _may_be_codes(name: str, column: pd.Series) -> bool:
+    """Whether a column of codes is one of languages: not of countries by its name, of answers, or of words (`no`)."""
+    values = {*as_texts(column).cat.categories}
+    of_countries = not {"country", "region", "market", "state", "nation"}.isdisjoint(words_of(name))
+    return not (of_countries or values <= {*NO_LANGUAGE} or holds_answers(column))
 
 
 def pair_in_two(frame: pd.DataFrame) -> str:
-    """`src+tgt` where these columns hold codes of languages, those of input and output, in every row; else ""."""
+    """`src+tgt` where these columns hold codes or names of languages, those of input and output, in every row; else
+    "".
+    """
     by_name = {plain(str(name)): str(name) for name in frame.columns}
-    for of_input, of_output in (("src", "tgt"), ("source", "target")):
+    for of_input, of_output in (("src", "tgt"), ("source", "target"), ("from", "to")):
         if not {of_input, of_output} <= by_name.keys():
             continue
         first, second = by_name[of_input], by_name[of_output]
-        if _are_codes(frame[first]) and _are_codes(frame[second]):
+        if _all(frame[first], _is_one_language) and _all(frame[second], _is_one_language):
             same = as_texts(frame[first]).astype(object) == as_texts(frame[second]).astype(object)
             return "" if same.any() else f"{first}+{second}"
     return ""
 
 
-def _are_codes(column: pd.Series) -> bool:
-    if not column.notna().all() or not isinstance(next(iter(column), None), str):
-        return False
-    values = as_texts(column).cat.categories
-    codes = len(values) <= MOST and all(re.fullmatch("[a-z]{2,3}(-[A-Za-z]{2,4})?", text) for text in values)
-    return codes and all(map(is_language, values))
+def _is_one_language(text: str) -> bool:
+    """Whether it is the code or name of one language.
+
+    >>> [_is_one_language(text) for text in ("de", "DEU", "German", "deu_Latn", "Haus", "en-de")]
+    [True, True, True, True, False, False]
+    """
+    if re.fullmatch("[a-z]{2,3}|[A-Z]{2,3}|[a-z]{2,3}[-_][A-Za-z]{2,4}", text):
+        return is_language(text) and sides(text)[0] == text
+    return _is_name(text) and sides(find_language(text) or "")[0] == find_language(text)
+
+
+def _is_name(text: str) -> bool:
+    return len(text) > 4 and find_language(text) is not None
 
 
 def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> tuple[str, str]:

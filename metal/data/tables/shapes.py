@@ -209,10 +209,6 @@ def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataErro
     judges = [name for name in answers if not is_person(name.split(".")[-1])]
     if judges:
         remedy += f", and who is a judge: `kinds={dict.fromkeys(judges, 'llm')}`"
-    grades = {fold(text) for name in answers for text in as_texts(frame[name]).cat.categories}
-    if "c" in grades and grades <= {"i", "p", "c"}:
-        order = "<".join(grade for grade in "IPC" if grade.lower() in grades)
-        remedy += f", and their order: `levels={ {'overall': order} }`"
     return DataError(where, problem, f"{remedy}. {columns_of(frame)}")
 
 
