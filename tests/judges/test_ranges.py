@@ -85,3 +85,51 @@ def test_words_that_count_something_are_no_range_of_scores() -> None:
 def test_a_range_and_another_verdict_are_two() -> None:
     for reply in ("two or three. Score: 2", "2 or 3. Score: 2"):
         assert read_reply(reply, TEN).reason == TWO_VERDICTS
+
+
+OPEN = [
+    *("Score: one or more", "score: 1 or more", "Score: 3 or higher.", "Rating: 3/5 or above", "Score: 3+"),
+    *("at least 3", "I would give it at least a three.", "Score: at most 3 points", "Score: up to 3", "up to three"),
+    *("Score: no more than 3", "Score: ≥ 3", "Score: >=3", '{"score": "3 or more"}', '{"score": ">= 3"}'),
+    *("3 stars or more", "Score: three or fewer", "Score: 3 and up", "a minimum of 3 points", "Score: 3, or lower"),
+    *("Note : 3 ou plus", "Note : au moins 3", "Bewertung: mindestens 3", "Bewertung: 3 oder mehr"),
+    *(
+        "Puntuación: al menos 3",
+        "Puntuación: 3 o más",
+        "评分：至少3分",
+        "评分：3分以上",
+        "スコア：3以上",
+        "점수: 3점 이상",
+    ),
+    *("स्कोर: कम से कम 3", "স্কোর: কমপক্ষে 3", "الدرجة: 3 أو أكثر", "Оценка: не менее 3", "Оценка: 3 или выше"),
+    *(
+        "Puan: en az 3",
+        "Alama: 3 au zaidi",
+        "Pontuação: pelo menos três",
+        "Punteggio: tre o più",
+        "Note : trois ou plus",
+    ),
+]
+
+
+@pytest.mark.parametrize("reply", OPEN)
+def test_a_judge_that_says_at_least_or_or_more_gives_no_score(reply: str) -> None:
+    for scale in (FIVE, TEN):
+        assert read_reply(reply, scale).score is None
+
+
+def test_a_score_beside_an_open_quantity_is_read() -> None:
+    for reply in (
+        "It has at least one error. Score: 4",
+        "Score: 4. Three or more claims are right.",
+        "Up to 3 facts are missing; my rating is 4.",
+        "The points add up to 4.\nScore: 4",
+        "Score: 4 or better yet, good",
+        "It scores 4 out of a maximum of 5.",
+        "评分：4\n以下是理由。",
+        "スコア：4\n以上です。",
+        "점수: 4\n이상입니다.",
+        "Bewertung: 4. Es gibt mindestens 3 Fehler.",
+        "Score: 4 and above all clear",
+    ):
+        assert read_reply(reply, FIVE).score == 4, reply

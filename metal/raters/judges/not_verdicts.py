@@ -210,6 +210,16 @@ _UNABLE = (
 )
 # A score in a range, which is not that of the scale: a score in the range of 70-80, a score ranging from 50 to 60
 _SCORE_OF = r"\b(?:an?|its|this)\s+(?:[\p{L}-]+\s+){0,4}?(?:score|rating)\s+(?:(?:that\s+is\s+)?in\s+(?:the|a)\s+)?"
+# What makes the number after it, or the one before it, an open quantity; points that add up to 4 are 4.
+_OPEN_BEFORE = (
+    r"(?<!\d\s?)(?:[≥≤]|[<>]=|\b(?:at\s+(?:the\s+very\s+)?(?:least|most)|(?<!\b(?:adds?|adding|sums?|summing)\s+)up\s+to|upwards?\s+of|"
+    r"no\s+(?:more|less|fewer|higher|lower|better|worse)\s+than|(?<!\bout\s+of\s+)an?\s+(?:minimum|maximum)\s+of)\b)(?:\s+an?\b)?"
+)
+_OPEN_AFTER = (
+    r"(?:(?<=\d)\+(?![\d+])|(?:\s+(?:points?|stars?|marks?))?,?\s+(?:or\s+(?:even\s+)?|and\s+)"
+    r"(?:(?<=\bor\s+(?:even\s+)?)(?:more|less|fewer|greater|better|worse)(?!\s+(?:yet|still)\b)|higher|lower|above|below|"
+    r"over|under|up(?:wards?)?)\b(?!\s+(?!is|are|would|for|if)\p{L}))"
+)
 # Whether it holds a number, and the pattern.
 NO_VERDICTS = tuple(
     (pattern not in (_STRUCK_OUT, _UNABLE), Deferred(pattern, regex.I))
@@ -224,6 +234,9 @@ NO_VERDICTS = tuple(
         # what would have to be: which would make it a 5 out of 5 | to elevate it to a perfect 5
         r"\b(?:would|could|might|to)\s+(?:\p{L}+\s+)?(?:make|turn|bring|raise|lift|elevate|push|bump|improve|boost)\b[^.!?;,\n\d]{0,60}?"
         rf"\b(?:an?|to|at|of|perfect|full)\s+{NUMBER}(?:{OUT_OF}{NUMBER})?",
+        # open to one side: 3 or more | one or higher | at least 3 | up to 4 points | ≥ 3 | 4+
+        rf"{_OPEN_BEFORE}\s*{NUMBER}(?:{OUT_OF}{NUMBER})?|"
+        rf"(?<![\d.])(?=\D|\d{{1,9}}(?!\d)){NUMBER}(?:{OUT_OF}{NUMBER})?{_OPEN_AFTER}",
         # confidence: 90%
         r"\bconfiden(?:ce|t)\b[^\d.;\n]{0,24}+\d+(?:\.\d+)?(?:\s*/\s*\d+|\s*%)?",
         # the highest possible score is 5
@@ -283,7 +296,7 @@ def _of_numbers(text: str, lowered: str, percent: bool) -> Iterator[Any]:
     if percent:
         yield PERCENT
     if before := words_in(lowered, "not_before"):
-        yield _compiled(before, rf"\s*(?:\p{{L}}+\s+){{0,2}}?{DIGITS}")
+        yield _denied_before(before)
     if after := words_in(lowered, "not_after"):
         yield _denied_after(after)
 
@@ -298,8 +311,13 @@ def _blanks(length: int) -> str:
 
 
 @lru_cache(maxsize=512)
+def _denied_before(words: tuple[str, ...]) -> Any:
+    return regex.compile(rf"(?i)(?<!\d\s?){pattern_of(words)}\s*(?:\p{{L}}+\s+){{0,2}}?{DIGITS}")
+
+
+@lru_cache(maxsize=512)
 def _denied_after(words: tuple[str, ...]) -> Any:
-    return regex.compile(rf"(?i){DIGITS}\s?{UNIT}?\s*{pattern_of(words)}")
+    return regex.compile(rf"(?i){DIGITS}[^\S\n]?{UNIT}?[^\S\n]*{pattern_of(words)}")
 
 
 def _without_sentences(pattern: Any, text: str) -> str:
