@@ -51,7 +51,10 @@ class UnknownOrder(DataError):
 
 
 class NoColumn(DataError):
-    """A table has no column for a role. role: which. columns: those there are. answers: those that may hold answers."""
+    """A table has no column for a role. role: which. columns: those there are. answers: those that may hold answers.
+
+    templates: of `wide`, which may read them.
+    """
 
     def __init__(
         self,
@@ -61,7 +64,9 @@ class NoColumn(DataError):
         problem: str,
         remedy: str,
         answers: Iterable[str] = (),
+        templates: Iterable[str] = (),
     ) -> None:
+        self.templates = tuple(templates)
         self.role = role
         self.columns = tuple(columns)
         self.answers = tuple(answers)

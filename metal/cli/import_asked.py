@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from metal.data.records import Scale
 
 AFTER_READING = ("map_sources", "map_generators", "texts")  # options that the reader of a table does not take
+_TEMPLATES = ("each column is a rater's on a criterion", "each row is a rater, each column an output")
 Parse = Callable[[Sequence[str]], dict[str, Any]]
 Words = list[str]
 
@@ -129,7 +130,11 @@ def _read(dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]) 
 
 def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
     """The column of a role; of the rater, also several, each of which is a rater."""
-    columns = ", ".join(missing.columns)
+    from metal.data.tables.surveys import EACH_ROW
+    from metal.data.tables.wide import MOST_LISTED
+    from metal.data.text import first_few
+
+    columns = first_few(missing.columns, MOST_LISTED)
     if missing.role != "rater" or len(missing.columns) < 2 or "wide" in options:
         left = dialogue.left(missing.columns)
         question = f"Column of the {missing.role} ({', '.join(left)})"
@@ -138,17 +143,21 @@ def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -
     answers = missing.answers if len(missing.answers) > 1 else ()
 
     def read(text: str) -> tuple[str, ...]:
-        if text.strip() in missing.columns:
+        if text.strip() in (*missing.columns, *missing.templates):
             return (text.strip(),)
         named = answers if text.strip() == "each" else tuple(name.strip() for name in text.split(","))
         if not named or not set(named) <= set(missing.columns):
             raise click.UsageError(f"write one of {columns}; or several with commas, each of which is a rater")
         return named
 
-    each = f"each: each of {', '.join(answers)} is a rater" if answers else "several with commas: each is a rater"
-    question = f"Column of the rater ({columns}), or {each}"
-    named = dialogue.ask(question, default="each" if answers else None, value_proc=read)
-    return {"wide": named} if len(named) > 1 else {"columns": {"rater": named[0]}}
+    listed = first_few(answers, MOST_LISTED)
+    each = f"each: each of {listed} is a rater" if answers else "several with commas: each is a rater"
+    ways = [each, *(f"{template}: {_TEMPLATES[template == EACH_ROW]}" for template in missing.templates)]
+    question = f"Column of the rater ({columns}), or {'; or '.join(ways)}"
+    likely = next((template for template in missing.templates if template != EACH_ROW), "each" if answers else None)
+    named = dialogue.ask(question, default=likely, value_proc=read)
+    wide = len(named) > 1 or named[0] in missing.templates
+    return {"wide": named} if wide else {"columns": {"rater": named[0]}}
 
 
 def _order(text: str, words: Sequence[str]) -> str:

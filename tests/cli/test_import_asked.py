@@ -148,6 +148,29 @@ def test_one_of_two_columns_of_answers_taken_for_the_rater_can_be_taken_back(met
     assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {"human_rate", "robot_rate"}
 
 
+def test_columns_of_a_rater_on_a_criterion_are_offered_as_such(metal: Metal, tmp_path: Path) -> None:
+    names = [f"{name}_{criterion}" for name in ("anna", "bob") for criterion in ("fluency", "adequacy")]
+    rows = [f"i{n}," + ",".join(str(1 + (n * k) % 5) for k in (1, 2, 3, 4)) for n in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(["id", *names]), *rows]) + "\n")
+    assert "--wide '{rater}_{criterion}'" in metal.refused("import", "t.csv")
+    done = metal("import", "t.csv", "-i", typed="\n" * 9)
+    dataset = library.read(tmp_path / "datasets" / "t")
+    assert (set(dataset.raters), set(dataset.criteria)) == ({"anna", "bob"}, {"fluency", "adequacy"})
+    assert "{rater}_{criterion}" in printed(done.out)
+
+
+def test_rows_that_are_raters_are_offered_and_b_and_q_hold_there(metal: Metal, tmp_path: Path) -> None:
+    head = ",".join(f"summary {n}" for n in range(1, 21))
+    rows = [",".join(str(1 + (n + k) % 5) for n in range(20)) for k in range(5)]
+    (tmp_path / "t.csv").write_text("\n".join([head, *rows]) + "\n")
+    done = metal("import", "t.csv", "-i", typed="\n".join(["each", "{output}", "b", "{output}", *[""] * 9]))
+    assert done.out.count("{output}: each row is a rater, each column an output [each]") == 3
+    dataset = library.read(tmp_path / "datasets" / "t")
+    assert (len(dataset.raters), len(dataset.outputs)) == (5, 20)
+    assert "{output}" in printed(done.out)
+    assert "nothing was written" in metal("import", "t.csv", "-i", typed="q\n", expect=130).out
+
+
 def test_an_answer_with_which_the_table_cannot_be_read_is_asked_for_again(metal: Metal, tmp_path: Path) -> None:
     """Nobody is asked for ever, nor thrown out: what is wrong is said, and another answer taken."""
     table = "thing,hue,by,mark\n1,red,Ann,1\n2,blue,Ann,2\n1,green,Bo,1\n2,grey,Bo,2\n"

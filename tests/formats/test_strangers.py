@@ -271,15 +271,48 @@ def test_languages_of_input_and_output_in_two_columns_are_a_pair(tmp_path: Path)
     assert read(tmp_path, rows, columns={"language": "TgtLang"}).languages == ("de",)
 
 
-def test_a_persons_scores_beside_a_row_a_judge_are_not_the_judges() -> None:
-    rows = [(f"i{n}", judge, n % 3, (n + 1) % 3) for n in range(12) for judge in ("gpt-4o", "claude-3")]
+def test_a_judges_name_its_score_and_a_persons_in_a_row_are_two_raters() -> None:
+    rows = [(f"i{n}", judge, n % 3, (n + 1) % 3) for n in range(12) for judge in ("gpt-4o", "our-judge")]
     frame = pd.DataFrame(rows, columns=["id", "judge_model", "judge_score", "human_score"])
+    data = metal.read(frame, language="en")
+    assert kinds(data) == {"gpt-4o": "llm", "our-judge": "llm", "human": "human"}
+    scores = data.ratings.pivot(index="output", columns="rater", values="score")
+    for judge in ("gpt-4o", "our-judge"):
+        assert [scores.loc[f"i{n}", judge] for n in range(12)] == [n % 3 for n in range(12)]
+    assert [scores.loc[f"i{n}", "human"] for n in range(12)] == [(n + 1) % 3 for n in range(12)]
+    alone = metal.read(frame, columns={"score": "judge_score"}, language="en")
+    assert alone.ratings["score"].tolist() == [n % 3 for n in range(12) for _ in range(2)]
     with pytest.raises(DataError, match=r"'human_score' is called like a person's.*columns=\{'score': 'judge_score'\}"):
-        metal.read(frame)
-    data = metal.read(frame, columns={"score": "judge_score"}, language="en")
-    assert data.ratings["score"].tolist() == [n % 3 for n in range(12) for _ in range(2)]
-    with pytest.raises(DataError, match="called like a person's"):
-        metal.read(frame.rename(columns={"judge_score": "p_first", "human_score": "human"}))
+        metal.read(frame.assign(human_score=[n % 3 for n in range(24)]))  # two scores of one output
+
+
+def test_a_judges_name_and_two_scores_are_all_a_table_needs() -> None:
+    frame = pd.DataFrame({"judge_model": "gpt-4o", "judge_score": SCORES[:, 0], "human_score": SCORES[:, 1]})
+    data = metal.read(frame)
+    assert kinds(data) == {"gpt-4o": "llm", "human": "human"}
+    assert len(data.outputs) == len(frame)
+    two = frame.assign(judge_model=["gpt-4o", "claude-3"] * (len(frame) // 2))
+    with pytest.raises(DataError, match="Add a column with the id of each output"):
+        metal.read(two)
+
+
+def test_a_model_beside_a_judges_and_a_persons_score_wrote_the_output_unless_outputs_are_the_same() -> None:
+    rows = [(f"q{n}", model, f"Answer {n} {model}", n % 3, (n + k) % 3) for n in range(12) for k, model in MODELS]
+    frame = pd.DataFrame(rows, columns=["question_id", "model", "answer", "llm_score", "human_score"])
+    for table in (frame, frame.drop(columns="answer"), frame.drop(columns=["answer", "question_id"])):
+        data = metal.read(table, language="en")
+        assert kinds(data) == {"llm": "llm", "human": "human"}
+        assert {output.generator for output in data.outputs.values()} == {"gpt-4", "llama-2"}
+    judged = frame.assign(answer=[f"Answer {n}" for n in range(12) for _ in MODELS])
+    judged["human_score"] = [n % 3 for n in range(12) for _ in MODELS]
+    data = metal.read(judged, language="en")
+    assert kinds(data) == {"gpt-4": "llm", "llama-2": "llm", "human": "human"}
+    assert len(data.outputs) == 12
+    named = metal.read(frame.iloc[::2].assign(model="our-judge"), language="en", columns={"rater": "model"})
+    assert kinds(named) == {"our-judge": "llm", "human": "human"}
+
+
+MODELS = list(enumerate(("gpt-4", "llama-2")))
 
 
 def test_facts_about_raters_and_rows_are_no_criteria() -> None:

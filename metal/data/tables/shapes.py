@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,18 @@ from metal.data.tables.nested import NO_LISTS, FromLists, Paths, flattened, nest
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.parts import name_of_path
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
-from metal.data.tables.who_rated import check_no_judge_beside, check_raters, judges_columns, note_on_scores
-from metal.data.tables.wide import WideTable, answer_columns, beside_a_judge
+from metal.data.tables.who_rated import (
+    ROW,
+    check_no_judge_beside,
+    check_raters,
+    judges_columns,
+    note_on_scores,
+    people_beside,
+    with_judging_model,
+    with_people,
+    with_rows_as_outputs,
+)
+from metal.data.tables.wide import WideTable, answer_columns, as_wide, beside_a_judge
 from metal.data.text import first_few
 from metal.errors import DataError
 
@@ -114,20 +123,23 @@ def tidy_frame(
         roles = {role: column for role, column in roles.items() if role in named or role == "rater"}
         frame, roles = surveys.with_respondents(frame, roles, notes)
     frame = with_joined(frame, roles)
-    long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
+    people: list[str] = []
+    if not (patterns or on_its_side or chosen):
+        roles = with_judging_model(frame, roles, named, notes)
     if "rater" in roles and not (patterns or on_its_side):
-        _check_no_person_beside(frame, roles, named, where)
+        roles, people = people_beside(frame, roles, named, where)
         check_no_judge_beside(frame, roles, named, where)
         check_raters(frame, roles, named, where)
+    long = "rater" in roles and bool({"score", "winner"} & roles.keys() or _replies_alone(frame, roles, options))
     long |= "first_text" in roles
     doubtful: list[str] = []
     if not (patterns or long or chosen or on_its_side):
         score = roles.get("score")
         roles = _without_answers(frame, roles, named)
-        people = lists.by_place
+        by_place = lists.by_place
         if score is not None and "score" not in roles:
-            people |= {without_end(score), score}
-        table = WideTable(frame, roles, paths, where, people, lists.of_raters)
+            by_place |= {without_end(score), score}
+        table = WideTable(frame, roles, paths, where, by_place, lists.of_raters)
         nested = nested_columns(frame, list(roles.values()))
         places = []
         if not (nested and paths):
@@ -149,12 +161,15 @@ def tidy_frame(
             roles.pop(role, None)
     if patterns and "rater" in roles and not on_its_side:  # so the columns are not people: what they hold is criteria
         places = [AnswerColumn(p.column, criterion=p.rater or p.criterion, comment=p.comment) for p in places]
+    machines = {is_machine(place.rater) for place in places if place.rater}
+    if people or (len(machines) > 1 and not patterns and "winner" not in roles):
+        frame, roles = with_rows_as_outputs(frame, roles, notes)
     role_of = {column: role for role, column in roles.items()}
-    roles = {role: column for role, column in roles.items() if column != surveys.RESPONDENT}
+    roles = {role: column for role, column in roles.items() if column not in (surveys.RESPONDENT, ROW)}
     notes.append(_shape(roles, places))
     if not patterns:
         note_on_scores([place.column for place in places], notes)
-    taken = {*role_of}
+    taken = {*role_of, *people}
     for place in places:
         taken |= {place.column, place.comment}
     unread = [column for column in frame.columns if column not in taken]
@@ -167,32 +182,13 @@ def tidy_frame(
             f"their words may be answers in an order METAL does not know: {listed} (`wide` and `levels` read them)"
         )
     tidy = _stacked(frame, role_of, places) if places else frame[list(role_of)].rename(columns=role_of)
-    tidy = tidy.rename(columns={"score": "winner"}) if chosen else tidy
+    tidy = tidy.rename(columns={"score": "winner"}) if chosen else with_people(tidy, frame, roles, people, notes)
     of_all = [("score", place.column) for place in places if not (place.rater or place.criterion)]
-    wide = () if of_all else tuple(dict.fromkeys(map(_as_wide, places)))
+    wide = () if of_all else tuple(dict.fromkeys(map(as_wide, places)))
     tidy.attrs["columns"] = TableColumns(
         dict([*roles.items(), *of_all]), wide, tuple(unread), doubtful=tuple(doubtful), by_place=lists.by_place
     )
     return tidy
-
-
-def _check_no_person_beside(
-    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
-) -> None:
-    """Raises DataError where a row is a judge's, and a column of it a person's: `judge_model`, `human_score`."""
-    raters = as_texts(frame[roles["rater"]]).cat.categories
-    if "score" in named or not all(is_machine(name) for name in raters):
-        return
-    free = [name for name in frame.columns if name not in roles.values() or name == roles.get("score")]
-    people = [name for name in free if is_person(without_end(name)) and not is_machine(name)]
-    people = [name for name in people if holds_answers(frame[name])]
-    if people:
-        problem = f"each row is a judge's ({roles['rater']!r}), and {people[0]!r} is called like a person's answers"
-        answers = [name for name in free if name not in people and holds_answers(frame[name])]
-        remedy = f"Give people rows of their own, with their name in {roles['rater']!r}"
-        if answers:
-            remedy += f"; to leave them out: `columns={ {'score': answers[0]} }`"
-        raise DataError(where, problem, remedy)
 
 
 def _not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError:
@@ -221,18 +217,6 @@ def _without_answers(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[
         if of_a_person or beside_a_judge(frame, roles):
             roles = {role: column for role, column in roles.items() if role != "score"}
     return roles
-
-
-def _as_wide(place: AnswerColumn) -> str:
-    """The pattern of `wide` that reads the column so."""
-    if place.output:
-        return surveys.template_of(place)
-    if place.column in (place.rater, place.criterion):
-        return escape(place.column)
-    pattern = place.column
-    for name, part in ((place.rater, "{rater}"), (place.criterion, "{criterion}")):
-        pattern = pattern.replace(name, part, 1) if name else pattern
-    return pattern
 
 
 def _replies_alone(frame: pd.DataFrame, roles: Mapping[str, str], options: Mapping[str, Any]) -> bool:

@@ -10,12 +10,16 @@ import numpy as np
 import pandas as pd
 
 from metal.data.tables.answer_columns import holds_answers, without_end
-from metal.data.tables.cells import as_numbers, as_texts, fold
-from metal.data.tables.names import GUESSES, METRIC, MODEL, is_nobodys, is_person, plain
+from metal.data.tables.cells import as_numbers, as_texts, fold, joined_categories
+from metal.data.tables.names import GUESSES, METRIC, MODEL, is_machine, is_nobodys, is_person, plain
 from metal.data.tables.word_orders import order_of
+from metal.data.text import first_few
 from metal.errors import DataError
 
 # Ends of names of columns that hold ids or names, whatever these look like.
+_OF_OUTPUTS = ("output", "source", "text", "source_text")
+ROW = "row"  # the column that numbers outputs, where nothing else tells them apart
+_ABOUT_A_RATING = ("comment", "confidence", "reply", "reason", "group", "repeat")  # and not about the output
 _OF_IDS = ("id", "name", "email", "emailaddress", "pid", "by", "model")
 
 
@@ -65,12 +69,24 @@ def _scored(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> set[s
 
 def _one_to_each_output(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
     """Whether all rows of an output have the same value in a column."""
-    told_apart_by = ("output", "source", "generator", "text", "criterion", "language")
-    key = [roles[role] for role in told_apart_by if roles.get(role) in frame]
-    key = [name for name in key if not isinstance(next(iter(frame[name].dropna()), None), list | dict)]
+    key = _key(frame, roles)
     if not key:
         return True
     return not frame[[*key, column]].drop_duplicates().duplicated(key).any()
+
+
+def _key(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
+    """The columns that tell outputs, and criteria, apart."""
+    told_apart_by = ("output", "source", "generator", "text", "criterion", "language")
+    key = [roles[role] for role in told_apart_by if roles.get(role) in frame]
+    return [name for name in key if not isinstance(next(iter(frame[name].dropna()), None), list | dict)]
+
+
+def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
+    """The same, where an id or a text is among them; else none."""
+    if roles.keys().isdisjoint(_OF_OUTPUTS):
+        return []
+    return _key(frame, {**roles, "source": roles.get("source") or roles.get("source_text", "")})
 
 
 def check_raters(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path) -> None:
@@ -84,6 +100,96 @@ def check_raters(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[s
     remedy = f"If these are names: `columns={ {'rater': column} }`; if scores: `wide={as_scores}`"
     remedy += f", and of a judge `kinds={ {column: 'llm'} }`"
     raise DataError(where, problem, remedy)
+
+
+def with_judging_model(
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], notes: list[str]
+) -> dict[str, str]:
+    """The roles with `model` as the rater, not the generator, where models judged: beside a judge's scores
+    (`llm_score`) outputs occur with several models, each with one score of a person and with one text.
+    """
+    model = roles.get("generator", "")
+    if plain(model) not in GUESSES["generator"] or "model" not in plain(model) or {"generator", "rater"} & named.keys():
+        return roles
+    others = {role: column for role, column in roles.items() if role not in ("generator", "score")}
+    judges = judges_columns(frame, others.values())
+    people = _people_in(frame, [name for name in frame.columns if name not in others.values()])
+    key = _key(frame, {"output": others.get("output", "")} if "output" in others else others)
+    if "rater" in roles or len(judges) != 1 or not people:
+        return roles
+    judged_again = bool(key) and frame[[*key, model]].drop_duplicates().duplicated(key).any()
+    if not judged_again:
+        as_judges = json.dumps({"rater": model}, ensure_ascii=False)
+        notes.append(f"{model!r} is taken for what wrote the outputs; if it judged them: `columns={as_judges}`")
+        return roles
+    same = [_one_to_each_output(frame, name, others) for name in (*people, roles.get("text")) if name]
+    return {**others, "rater": model, "score": judges[0]} if judged_again and all(same) else roles
+
+
+def people_beside(
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], where: Path
+) -> tuple[dict[str, str], list[str]]:
+    """Where a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the columns of people
+    (`human_score`), each of whom rated the row's output once.
+
+    Raises DataError where a person's scores of an output differ, or several columns may be the judge's.
+    """
+    raters = as_texts(frame[roles["rater"]]).cat.categories
+    called_model = plain(roles["rater"]).endswith("model")
+    if "score" in named or not (called_model or all(is_machine(name) for name in raters)):
+        return roles, []
+    free = [name for name in frame.columns if name not in roles.values() or name == roles.get("score")]
+    people = _people_in(frame, free)
+    if not people:
+        return roles, []
+    answers = [name for name in free if name not in people and holds_answers(frame[name])]
+    key = _key_of_outputs(frame, roles)
+    each_once = not frame[[*key, *people]].drop_duplicates().duplicated(key).any() if key else len(raters) == 1
+    if len(answers) == 1 and each_once:
+        return {**roles, "score": answers[0]}, people
+    problem = f"each row is a judge's ({roles['rater']!r}), and {people[0]!r} is called like a person's answers"
+    remedy = f"Give people rows of their own, with their name in {roles['rater']!r}"
+    if not key:
+        remedy = "Add a column with the id of each output"
+    elif answers:
+        remedy += f"; to leave them out: `columns={ {'score': answers[0]} }`"
+    raise DataError(where, problem, remedy)
+
+
+def with_people(
+    tidy: pd.DataFrame, frame: pd.DataFrame, roles: Mapping[str, str], people: Sequence[str], notes: list[str]
+) -> pd.DataFrame:
+    """The judges' ratings, and below them those of people whose scores stand in columns beside these."""
+    if not people:
+        return tidy
+    parts = [tidy.assign(kind=tidy.get("kind", "llm"))]
+    key = _key_of_outputs(frame, roles)
+    first = ~frame.duplicated(key) if key else pd.Series(data=True, index=frame.index)
+    for column in people:
+        rated = tidy[first & frame[column].notna()].drop(columns=[*_ABOUT_A_RATING], errors="ignore")
+        parts.append(rated.assign(rater=without_end(column), kind="human", score=frame[column][rated.index]))
+    notes.append(f"each row is a judge's ({roles['rater']!r}), with people's scores beside it: {first_few(people)}")
+    texts = {name: joined_categories([as_texts(part[name]) for part in parts]) for name in ("rater", "score", "kind")}
+    return pd.concat([part.drop(columns=[*texts]) for part in parts]).assign(**texts)
+
+
+def with_rows_as_outputs(
+    frame: pd.DataFrame, roles: dict[str, str], notes: list[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The frame and roles with a column that numbers the rows, where nothing tells outputs apart and each row holds the
+    scores of several raters.
+    """
+    if not roles.keys().isdisjoint(_OF_OUTPUTS) or "first_text" in roles:
+        return frame, roles
+    notes.append('each row is another output, known by its number (`columns={"output": COLUMN}`)')
+    numbers = [f"{ROW} {number}" for number in range(1, len(frame) + 1)]
+    return frame.assign(**{ROW: pd.Categorical(numbers, categories=numbers)}), {**roles, "output": ROW}
+
+
+def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that are called like people and hold answers."""
+    called = [name for name in columns if is_person(without_end(name)) and not is_machine(name)]
+    return [name for name in called if holds_answers(frame[name])]
 
 
 def check_no_judge_beside(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path) -> None:

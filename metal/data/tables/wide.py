@@ -43,7 +43,7 @@ from metal.data.tables.names import (
 from metal.data.tables.nested import Paths, nested_columns
 from metal.data.tables.parts import places_of, without_last_end
 from metal.data.tables.roles import columns_of, few_words
-from metal.data.tables.surveys import FEWEST, ON_ITS_SIDE
+from metal.data.tables.surveys import EACH_ROW, FEWEST, ON_ITS_SIDE, template_of
 from metal.data.text import first_few
 from metal.data.text import name as shortened
 from metal.errors import DataError, NoColumn
@@ -246,10 +246,12 @@ def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
 def _whose(table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]) -> NoColumn:
     names = first_few([shortened(place.column) for place in rest], 8)
     problem = f"no column for the rater, and the names do not say whose answers these are: {names}"
-    remedy = f"If each column is a rater: {_as_raters(table, [*raters_named, *rest])}; leave out those that are not"
+    called = "a rater's on a criterion" if _in_parts([*raters_named, *rest]) else "a rater"
+    remedy = f"If each column is {called}: {_as_raters(table, [*raters_named, *rest])}; leave out those that are not"
     if not raters_named:
         remedy += f"; {ON_ITS_SIDE}"
-    return _asked(table, [*raters_named, *rest], problem, f"{remedy}. {columns_of(table.frame)}")
+    templates = [*_in_parts([*raters_named, *rest]), *([] if raters_named else [EACH_ROW])]
+    return _asked(table, [*raters_named, *rest], problem, f"{remedy}. {columns_of(table.frame)}", templates)
 
 
 def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoColumn:
@@ -259,9 +261,30 @@ def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoCol
     return _asked(table, places, problem, remedy)
 
 
-def _asked(table: WideTable, places: Sequence[AnswerColumn], problem: str, remedy: str) -> NoColumn:
+def _asked(
+    table: WideTable, places: Sequence[AnswerColumn], problem: str, remedy: str, templates: Sequence[str] = ()
+) -> NoColumn:
     columns = [place.column for place in places]
-    return NoColumn(table.where, "rater", table.free, problem, remedy, columns)
+    return NoColumn(table.where, "rater", table.free, problem, remedy, columns, templates)
+
+
+def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
+    """The one template that reads rater and criterion from the names of all columns; none where there is none."""
+    templates = {as_wide(place) for place in places}
+    in_two_parts = all(place.rater and place.criterion for place in places)
+    return [*templates] if in_two_parts and len(templates) == 1 else []
+
+
+def as_wide(place: AnswerColumn) -> str:
+    """The pattern of `wide` that reads the column so."""
+    if place.output:
+        return template_of(place)
+    if place.column in (place.rater, place.criterion):
+        return escape(place.column)
+    pattern = place.column
+    for name, part in ((place.rater, "{rater}"), (place.criterion, "{criterion}")):
+        pattern = pattern.replace(name, part, 1) if name else pattern
+    return pattern
 
 
 def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
@@ -270,6 +293,8 @@ def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
         templates = list(dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places))
         if len(templates) < len(places):
             return f"`wide={templates}`"
+    if in_parts := _in_parts(places):
+        return f"`wide={json.dumps(in_parts)}`"
     return _as_option([place.column for place in places], list(table.frame.columns))
 
 
