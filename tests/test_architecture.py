@@ -167,6 +167,11 @@ print("LOADED", [name for name in {HEAVY!r} if name in sys.modules])
     assert run(code).splitlines()[-1] == "LOADED []"
 
 
+def test_a_dataset_folder_is_read_without_the_readers_of_tables() -> None:
+    code = "import sys, metal; metal.describe('datasets/demo'); print('metal.data.formats' in sys.modules)"
+    assert run(code).splitlines()[-1] == "False"
+
+
 def test_an_audit_loads_no_scipy(tmp_path: Path) -> None:
     audit = f"metal.audit('datasets/demo').save({str(tmp_path / 'run')!r})"
     assert run(f"import sys, metal; {audit}; print('scipy' in sys.modules)").splitlines()[-1] == "False"

@@ -85,7 +85,6 @@ def read(
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
-    from metal.data.formats import recognize
 
     own = {"name": name, "prompt_folders": tuple(map(Path, prompt_folders))}
     own |= {"subset": subset, "split": split, "revision": revision}
@@ -120,6 +119,8 @@ def read(
         report += tuple(map(note, merged.lines()))
     origin = None  # of what takes an option to be read that verbs do not have
     if isinstance(data, str | os.PathLike) and not any(own.values()) and base is None and not texts:
+        from metal.data.formats import recognize
+
         origin = Path(data)
         recognized = Path(data).exists() and format in ("", recognize(Path(data)) or "table")
         options |= {} if recognized else {"format": format}
@@ -150,9 +151,11 @@ def _check_table(data: StrPath | Dataset, options: Mapping[str, Any]) -> None:
 
 
 def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:
+    if not texts:
+        return dataset
     from metal.data.tables.texts import join_texts
 
-    return join_texts(dataset, str(texts)) if texts else dataset
+    return join_texts(dataset, str(texts))
 
 
 def draft_of(

@@ -103,9 +103,10 @@ def _mean_rows(
         means = cell.groupby(["source", "generator"], observed=True)["score"].mean().unstack("generator")
         means = means.reindex(columns=generators).sort_index()
         shared = means.dropna()
-        for generator in generators:
-            own = shared[generator] if len(shared) else means[generator].dropna()
-            estimate = _mean_of_sources(own.to_numpy(dtype=np.float64), ends[str(criterion)], bootstrap)
+        scores = (shared if len(shared) else means).to_numpy(dtype=np.float64)
+        for generator, column in zip(generators, scores.T, strict=True):
+            own = column[~np.isnan(column)]
+            estimate = _mean_of_sources(own, ends[str(criterion)], bootstrap)
             yield {
                 "language": language,
                 "criterion": criterion,

@@ -176,7 +176,7 @@ def is_labelled(text: str, match: Any, start: int) -> bool:
     """Whether a form of a verdict, whose score is at start, is a clause of its own: Score: 2 | <score>2</score>."""
     if match[0].startswith(("<", "\\boxed")):
         return True
-    if match.re in (NAMED_LINE.compiled, ASPECT.compiled) or OF_ASPECT.match(text, start):  # perhaps of an aspect
+    if NAMED_LINE.has_found(match) or ASPECT.has_found(match) or OF_ASPECT.match(text, start):  # perhaps of an aspect
         return False
     if not _LABEL_ENDS.search(text, match.start(), start):
         return False

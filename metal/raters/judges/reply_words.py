@@ -31,6 +31,10 @@ class Deferred:
         """The pattern itself."""
         return regex.compile(self._pattern, self._flags)
 
+    def has_found(self, match: Any) -> bool:
+        """Whether the match is this pattern's; one that is not compiled has found nothing."""
+        return "compiled" in vars(self) and match.re is self.compiled
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.compiled, name)
 

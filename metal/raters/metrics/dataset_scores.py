@@ -23,7 +23,6 @@ from metal.data.files import whole_text
 from metal.data.progress import Progress
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
-from metal.data.tables.files import read_frame
 from metal.data.text import counted, first_few
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics import scored
@@ -285,6 +284,8 @@ def file_scores(
     summary: str = "",
 ) -> tuple[Scores, list[str]]:
     """The scores of a file that were computed elsewhere, as a metric of that name; and as of `outside_scores`."""
+    from metal.data.tables.files import read_frame
+
     table = Table(path, read_frame(path))
     digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
     signed = f"{signature or name}|from:{path.name}|blake2b:{digest}"
