@@ -32,6 +32,7 @@ OTHER_NAMES = {
 
 NEARLY = 0.75  # share of letters that a misspelt name has in common with what was meant
 SEVERAL = "mul"  # the code of a text in several languages
+UNNAMED = "und"  # BCP 47: undetermined
 
 
 @lru_cache(maxsize=1024)

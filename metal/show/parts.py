@@ -11,7 +11,7 @@ from typing import Any
 
 from metal.auditing.as_read import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
-from metal.data.languages import language_name
+from metal.data.languages import UNNAMED, language_name
 from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
@@ -149,9 +149,17 @@ def criterion_in_words(run: Run, criterion: str) -> str:
     return in_sentence(run.criterion(criterion))
 
 
+def headings(languages: Sequence[str]) -> list[str]:
+    """The names of languages above verdicts; `verdict` where there is one that nobody named."""
+    return ["verdict"] if [*languages] == [UNNAMED] else list(map(language_name, languages))
+
+
 def case_of(run: Run, row: Row) -> str:
-    """The criterion and language of a row, in a sentence: `task quality in Hindi`."""
-    return f"{criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
+    """The criterion and language of a row, in a sentence: `task quality in Hindi`; a language that nobody named is left
+    out.
+    """
+    criterion = criterion_in_words(run, row["criterion"])
+    return criterion if row["language"] == UNNAMED else f"{criterion} in {language_name(row['language'])}"
 
 
 def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[Row]]:

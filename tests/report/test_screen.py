@@ -296,3 +296,13 @@ def test_a_warning_cut_to_a_line_shows_the_option_that_it_names(
         80, Paragraph(f"{words} so, and more, and more, and more, and more, and more: {option}", cut=True)
     )
     assert line.endswith(("... (see directions)", "... (see --directions)"))
+
+
+def test_a_language_that_nobody_named_is_left_out(
+    make_dataset: MakeDataset, report_on: Callable[..., AuditRun], at_width: Callable[..., list[str]]
+) -> None:
+    ratings = {rater: [(n * 7 + k * (n % 4 == 0)) % 3 for n in range(60)] for k, rater in enumerate(("A1", "A2", "A3"))}
+    run = report_on(make_dataset({"und": {**ratings, "judge": [(n * 7 + (n % 5 == 0)) % 3 for n in range(60)]}}))
+    lines = "\n".join(line for part in screen(run) for line in at_width(100, part))
+    assert language_name("und") not in lines
+    assert "verdict" in lines

@@ -12,12 +12,12 @@ from itertools import islice
 import langcodes
 import pandas as pd
 
+from metal.data.languages import UNNAMED as UNKNOWN
 from metal.data.languages import find_language, is_language, pair_in_capitals, sides
 from metal.data.tables.answer_columns import holds_answers
 from metal.data.tables.cells import as_texts
 from metal.data.tables.names import ENGLISH, NO_LANGUAGE, plain, words_of
 
-UNKNOWN = "und"  # BCP 47: undetermined
 MOST = 400  # values of a column of languages
 LOOKED_AT = 300  # texts whose script is looked at
 # ISO 15924 -> how Unicode names the letters of the script; others are called as they are in `langcodes`.

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
-from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
@@ -24,6 +23,7 @@ from metal.show.audit.verdicts import (
     shortly_kept,
     standing,
 )
+from metal.show.parts import headings
 from metal.show.view import Cell, TableView
 
 MOST_ROWS = 15  # of all matrices; of more, the best judge's matrix under a line for each judge
@@ -68,7 +68,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     """The verdicts on a judge in words, with the share it keeps; of many languages, those with the same in one."""
     criteria = judged_criteria(run)
     by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
-    columns = [*zip(map(language_name, run.languages), by_language, strict=True)] if criteria else []
+    columns = [*zip(headings(run.languages), by_language, strict=True)] if criteria else []
     many = len(columns) > MOST_LANGUAGES or len(columns) * len(criteria) > MOST_CELLS
     alike: dict[Any, list[tuple[str, Cells]]] = {}
     for language, cells in columns:

@@ -23,7 +23,7 @@ from metal.auditing.verdict import (
     VERDICTS,
     today,
 )
-from metal.data.languages import language_name
+from metal.data.languages import UNNAMED, language_name
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.verdicts import kept_of_person, merit, once
@@ -61,7 +61,11 @@ def knows(cell: Mapping[str, Any]) -> str:
 
 def each_place(run: AuditRun, cells: Cells) -> str:
     """`in Hindi and Tamil (task quality)`, however many these are."""
-    parts = [f"in {listed(names)} ({criterion})" for criterion, names in _by_criterion(run, cells).items()]
+    unnamed = [language_name(UNNAMED)]
+    parts = [
+        f"on {criterion}" if names == unnamed else f"in {listed(names)} ({criterion})"
+        for criterion, names in _by_criterion(run, cells).items()
+    ]
     return listed(parts)
 
 

@@ -14,7 +14,7 @@ from metal.runs.columns import Row
 from metal.show.audit import disagreements, judges, people, verdicts
 from metal.show.audit.brief import brief as brief
 from metal.show.pages import Payload, cut_to_cells
-from metal.show.parts import across_languages, closing, exclusions_table
+from metal.show.parts import across_languages, closing, exclusions_table, headings
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 from metal.version import __version__
 
@@ -73,7 +73,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "judges": ranked,
         "matrices": with_matrix,
         "judged": verdicts.judged_criteria(run),
-        "names": {code: name(language_name(code)) for code in run.languages},
+        "names": dict(zip(run.languages, map(name, headings(run.languages)), strict=True)),
         "label": lambda criterion: criterion.title,
         "agreement": verdicts.AGREEMENT,
         "verdicts": cells,

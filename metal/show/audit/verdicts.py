@@ -21,7 +21,7 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
     UNSURE,
 )
-from metal.data.languages import language_name
+from metal.data.languages import UNNAMED, language_name
 from metal.data.records import Criterion
 from metal.data.text import (
     UNDEFINED,
@@ -226,7 +226,8 @@ def bad_label(run: AuditRun, criterion: str) -> str:
 
 def _cell(run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
     """first: of a judge of pairs, how often it chose what was shown first."""
-    where = f"{within(row['judge'])}, {run.criteria[row['criterion']].title}, {language_name(row['language'])}"
+    of_case = [within(row["judge"]), run.criteria[row["criterion"]].title]
+    where = ", ".join([*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)])
     reason = " ".join([f"{where}: {row['verdict']}. {sentence(row['reason'])}", *beside_words(run, row)])
     style = "once" if once(row) else SIGNS[row["verdict"]][1]
     items, first_place = plural(int(row["items"]), "item"), f"first place {percent(first)}" if known(first) else ""
