@@ -68,6 +68,15 @@ def test_bytes_in_a_table_of_a_run(folder: Path) -> None:
         Audit.read(folder.parent / "audit")
 
 
+def test_a_run_of_judges_that_lost_its_ratings(folder: Path) -> None:
+    judged = folder.parent / "judged"
+    metal.judge(folder, "majority", out=judged)
+    metal.audit(folder, judged, resamples=100)
+    pd.read_parquet(judged / "ratings.parquet").iloc[:3].to_parquet(judged / "ratings.parquet")
+    with pytest.raises(DataError, match=r"ratings\.parquet: 3 ratings, where run.toml says 8"):
+        metal.audit(folder, judged, resamples=100)
+
+
 def test_a_table_of_a_run_that_is_about_something_else(tmp_path: Path) -> None:
     place = tmp_path / "audit"
     metal.audit(bundled("datasets/demo"), criteria="task_quality", resamples=100).save(place)

@@ -69,8 +69,15 @@ class RatingsRun:
 
 
 def check_scored(folder: Path) -> None:
-    """Raise UsageError for a run of judges that has ratings and no score among them: the causes, and where to look."""
+    """Raise UsageError for a run of judges that has ratings and no score among them: the causes, and where to look.
+
+    Raises DataError for one that has lost ratings since it was written.
+    """
     run = RatingsRun(folder)
+    said = (run.manifest["settings"].get("state") or {}).get("ratings") if run.manifest["command"] == "judge" else None
+    if isinstance(said, int) and len(run.ratings) < said:
+        problem = f"{len(run.ratings):,} ratings, where run.toml says {said:,}"
+        raise DataError(folder / "ratings.parquet", problem, f"`metal.judge(resume={str(folder)!r})` writes it anew")
     if run.manifest["command"] not in COMMANDS or not len(run.ratings) or run.ratings["score"].notna().any():
         return
     causes = run.ratings["reason"].astype(str).value_counts()
