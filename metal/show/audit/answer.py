@@ -93,8 +93,8 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         f1, constant = estimate(top, "weighted_f1"), estimate(top, "majority_f1")
         also = " as well" if figure(top["weighted_f1"]) == figure(top["majority_f1"]) else ""
         words = (
-            f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; giving the most frequent answer "
-            f"to everything, unread, reaches {constant}{also}{more}."
+            f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; always giving the most frequent "
+            f"answer reaches {constant}{also}{more}."
         )
         return Remark("Beware of F1 alone", words)
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]

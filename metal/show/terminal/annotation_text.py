@@ -121,7 +121,8 @@ def _show_tests(tests: Monitoring) -> None:
 def _show_agreement(report: ImportReport) -> None:
     """Agreement of the people so far, a row for each language and criterion."""
     rows = []
-    for row in report.agreement.to_dict("records"):
+    for record in report.agreement.to_dict("records"):
+        row = {str(key): value for key, value in record.items()}
         cells = (estimate(row, key) for key in ("percent_agreement", "fleiss_kappa", "alpha"))
         name = f"{row['language']} {report.data.criteria[row['criterion']].short}"
         rows.append([name, f"{row['items']:,}", *cells])
