@@ -74,9 +74,10 @@ def check_scored(folder: Path) -> None:
     Raises DataError for one that has lost ratings since it was written.
     """
     run = RatingsRun(folder)
-    said = (run.manifest["settings"].get("state") or {}).get("ratings") if run.manifest["command"] == "judge" else None
-    if isinstance(said, int) and len(run.ratings) < said:
-        problem = f"{len(run.ratings):,} ratings, where run.toml says {said:,}"
+    state = run.manifest["settings"].get("state")  # of judges, not of metrics
+    written = state.get("ratings") if isinstance(state, dict) else None
+    if isinstance(written, int) and len(run.ratings) < written:
+        problem = f"{len(run.ratings):,} ratings, where run.toml says {written:,}"
         raise DataError(folder / "ratings.parquet", problem, f"`metal.judge(resume={str(folder)!r})` writes it anew")
     if run.manifest["command"] not in COMMANDS or not len(run.ratings) or run.ratings["score"].notna().any():
         return
