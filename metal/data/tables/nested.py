@@ -82,7 +82,8 @@ def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
     for name, column in frame.items():
         if is_numeric_dtype(column):
             continue
-        first = next((cell for cell in column.array if isinstance(cell, list | str) and len(cell)), None)
+        different = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column.array
+        first = next((cell for cell in different if isinstance(cell, list | str) and len(cell)), None)
         if not isinstance(first, list) and not str(first).startswith('[{"'):
             continue
         wrapped = [cell if isinstance(cell, list) else WRAPPED.fullmatch(str(cell)) for cell in column.dropna()]
