@@ -74,6 +74,8 @@ def evidence_in(
 
     least: the rank of the least forms that numbers are looked for in, to save time.
     """
+    if not text.strip():
+        return
     text = without_verdicts_of_none(ranges_in_digits(text), percent=scale.high == 100)
     text, middles = _with_middles(text, scale)
     around = Surroundings(text)

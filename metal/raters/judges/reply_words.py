@@ -95,6 +95,8 @@ def pattern_of(words: Iterable[str]) -> str:
 
 def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
     """Those of words_of that a text in lower case may hold: most texts hold few, and are searched for no others."""
+    if not lowered.strip():
+        return ()  # what is left of a reply that is an object
     tokens = _tokens(lowered)
     listed = _beginnings(lowered.isascii(), key, *tables)
     return tuple([form for begins, form, is_word in listed if begins in (tokens if is_word else lowered)])
