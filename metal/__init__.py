@@ -15,9 +15,9 @@ from metal import errors as errors
 from metal.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from metal.api.analyses import audit as audit
-    from metal.api.analyses import design as design
-    from metal.api.analyses import leaderboard as leaderboard
+    from metal.questions.audit.verb import audit as audit
+    from metal.questions.audit.verb import design as design
+    from metal.questions.audit.verb import leaderboard as leaderboard
     from metal.api.annotate import annotate_export as annotate_export
     from metal.api.annotate import annotate_import as annotate_import
     from metal.api.annotate import annotate_status as annotate_status
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
     from metal.api.annotate_mturk import annotate_push_mturk as annotate_push_mturk
     from metal.api.asked import Generating as Generating
     from metal.api.asked import Judging as Judging
-    from metal.api.bias import bias_language as bias_language
-    from metal.api.bias import bias_plan as bias_plan
-    from metal.api.billboard_parts import billboard_apply as billboard_apply
-    from metal.api.billboard_parts import billboard_crowd as billboard_crowd
-    from metal.api.billboard_parts import billboard_history as billboard_history
-    from metal.api.billboard_parts import billboard_references as billboard_references
-    from metal.api.board import billboard as billboard
-    from metal.api.board import submit_generator as submit_generator
-    from metal.api.board import submit_metric as submit_metric
-    from metal.api.board import submit_withdraw as submit_withdraw
-    from metal.api.correct import correct as correct
+    from metal.questions.bias.verb import bias_language as bias_language
+    from metal.questions.bias.verb import bias_plan as bias_plan
+    from metal.questions.board.verb_parts import billboard_apply as billboard_apply
+    from metal.questions.board.verb_parts import billboard_crowd as billboard_crowd
+    from metal.questions.board.verb_parts import billboard_history as billboard_history
+    from metal.questions.board.verb_parts import billboard_references as billboard_references
+    from metal.questions.board.verb import billboard as billboard
+    from metal.questions.board.verb import submit_generator as submit_generator
+    from metal.questions.board.verb import submit_metric as submit_metric
+    from metal.questions.board.verb import submit_withdraw as submit_withdraw
+    from metal.questions.correct.verb import correct as correct
     from metal.api.criteria import criterion_new as criterion_new
-    from metal.api.datasets import check as check
-    from metal.api.datasets import compare as compare
-    from metal.api.datasets import describe as describe
-    from metal.api.datasets import export as export
-    from metal.api.demo import demo as demo
-    from metal.api.design_anchors import design_anchors as design_anchors
-    from metal.api.design_labels import design_labels as design_labels
-    from metal.api.diff import diff as diff
-    from metal.api.drift_result import Diff as Diff
-    from metal.api.drift_result import Gate as Gate
+    from metal.questions.dataset.verb import check as check
+    from metal.questions.dataset.verb import compare as compare
+    from metal.questions.dataset.verb import describe as describe
+    from metal.questions.dataset.verb import export as export
+    from metal.questions.audit.demo import demo as demo
+    from metal.questions.design.verb_anchors import design_anchors as design_anchors
+    from metal.questions.design.labels.verb import design_labels as design_labels
+    from metal.questions.drift.verb_diff import diff as diff
+    from metal.questions.drift.result import Diff as Diff
+    from metal.questions.drift.result import Gate as Gate
     from metal.api.folders import Folder as Folder
     from metal.api.folders import ls as ls
-    from metal.api.gate import gate as gate
-    from metal.api.gate_init import gate_init as gate_init
-    from metal.api.generating import generate as generate
-    from metal.api.generating import generate_async as generate_async
+    from metal.questions.drift.verb_gate import gate as gate
+    from metal.questions.drift.verb_init import gate_init as gate_init
+    from metal.questions.generate.verb import generate as generate
+    from metal.questions.generate.verb import generate_async as generate_async
     from metal.api.judges import judges_list as judges_list
     from metal.api.judges import judges_test as judges_test
     from metal.api.judges import prompt_list as prompt_list
@@ -62,14 +62,14 @@ if TYPE_CHECKING:
     from metal.api.judging import judge as judge
     from metal.api.judging import judge_async as judge_async
     from metal.api.judging import judge_cancel as judge_cancel
-    from metal.api.jury import jury as jury
-    from metal.api.monitor import monitor as monitor
-    from metal.api.monitor import monitor_simulate as monitor_simulate
-    from metal.api.passport import passport as passport
-    from metal.api.probes import probe_plan as probe_plan
-    from metal.api.probes import probe_report as probe_report
-    from metal.api.probes import probe_run as probe_run
-    from metal.api.ranking_results import Billboard as Billboard
+    from metal.questions.jury.verb import jury as jury
+    from metal.questions.people.verb import monitor as monitor
+    from metal.questions.people.verb import monitor_simulate as monitor_simulate
+    from metal.questions.passport.verb import passport as passport
+    from metal.questions.probe.verb import probe_plan as probe_plan
+    from metal.questions.probe.verb import probe_report as probe_report
+    from metal.questions.probe.verb import probe_run as probe_run
+    from metal.questions.board.result import Billboard as Billboard
     from metal.api.read import formats as formats
     from metal.api.read import read as read
     from metal.api.replies import Replies as Replies
@@ -78,12 +78,12 @@ if TYPE_CHECKING:
     from metal.api.report import report as report
     from metal.api.results import Audit as Audit
     from metal.api.sample import sample as sample
-    from metal.api.sample_labels import sample_labels as sample_labels
+    from metal.questions.design.labels.verb_sample import sample_labels as sample_labels
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score
-    from metal.api.select import select as select
-    from metal.api.watch import gate_watch as gate_watch
+    from metal.questions.select.verb import select as select
+    from metal.questions.drift.verb_watch import gate_watch as gate_watch
     from metal.data.dataset import Dataset as Dataset
     from metal.data.records import Criterion as Criterion
     from metal.data.records import Estimate as Estimate

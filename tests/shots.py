@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
-from metal.runs.audit_run import AuditRun
+from metal.questions.audit.run import AuditRun
 from metal.runs.parts import manifest
 from metal.show.pages import page
 from tests.browser import FLAGS, Visit, chromium

@@ -104,7 +104,7 @@ def test_every_question_has_an_answer_in_demo(tmp_path: Path) -> None:
 
 
 def test_commands_name_no_disk_where_the_datasets_lie_below(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("metal.api.analyses.audit", lambda data, progress: data)
+    monkeypatch.setattr("metal.questions.audit.verb.audit", lambda data, progress: data)
     monkeypatch.chdir(MLQE.parents[1])
     assert metal.demo() == {"mlqe": Path("datasets/mlqe"), "demo": Path("datasets/demo")}
     monkeypatch.chdir(tmp_path)

@@ -17,8 +17,8 @@ from metal.building.store import history_files
 from metal.data.dataset import load_dataset, with_ratings
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError
-from metal.gating.watching import Key
-from metal.runs.watch_file import WatchFile
+from metal.questions.drift.watching import Key
+from metal.questions.drift.watch_file import WatchFile
 
 KEYS: list[Key] = [("judge", "j", language, "c") for language in ("en", "hi")]
 LEAST = dict.fromkeys(KEYS, 0.7)

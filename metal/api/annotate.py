@@ -226,7 +226,7 @@ def annotate_export(
 def _sources(dataset: Dataset, folder: Path, sample: int | None, seed: int) -> frozenset[str]:
     """The sources of the sample, or without one those that were drawn for labels."""
     from metal.building.store import read_drawn
-    from metal.genie.leaderboard.output_scores import sources_chosen
+    from metal.genie.output_scores import sources_chosen
 
     chosen = read_drawn(folder) if sample is None else sources_chosen(dataset.sources.values(), sample, seed)
     if not chosen:

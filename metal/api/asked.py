@@ -10,7 +10,7 @@ from metal.api.results import Result
 from metal.running.asking import Callbacks, Outcome, Terms
 from metal.running.generating import GenerateJob
 from metal.running.judging import JudgeJob
-from metal.runs.generate_run import GenerateRun
+from metal.questions.generate.run import GenerateRun
 from metal.runs.judges_run import RatingsRun
 
 

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 # The command of a run with a page: what `open_run` gives of it.
 RESULTS = {
     "audit": ("metal.api.results", "Audit"),
-    "bias language": ("metal.api.bias_result", "LanguageBias"),
-    "billboard": ("metal.api.ranking_results", "Billboard"),
-    "correct": ("metal.api.correct_result", "CorrectedScores"),
-    "design": ("metal.api.design_result", "Design"),
-    "diff": ("metal.api.drift_result", "Diff"),
-    "gate": ("metal.api.drift_result", "Gate"),
+    "bias language": ("metal.questions.bias.result", "LanguageBias"),
+    "billboard": ("metal.questions.board.result", "Billboard"),
+    "correct": ("metal.questions.correct.result", "CorrectedScores"),
+    "design": ("metal.questions.design.result", "Design"),
+    "diff": ("metal.questions.drift.result", "Diff"),
+    "gate": ("metal.questions.drift.result", "Gate"),
     "generate": ("metal.api.asked", "GeneratedTexts"),
-    "design labels": ("metal.api.design_result", "LabelPlan"),
-    "jury": ("metal.api.jury_result", "Jury"),
-    "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
-    "probe report": ("metal.api.probe_result", "ProbeReport"),
-    "monitor": ("metal.api.monitor_result", "Monitor"),
-    "passport": ("metal.api.passport_result", "Passport"),
-    "select": ("metal.api.select_result", "Selection"),
+    "design labels": ("metal.questions.design.result", "LabelPlan"),
+    "jury": ("metal.questions.jury.result", "Jury"),
+    "leaderboard": ("metal.questions.board.result", "Leaderboard"),
+    "probe report": ("metal.questions.probe.result", "ProbeReport"),
+    "monitor": ("metal.questions.people.result", "Monitor"),
+    "passport": ("metal.questions.passport.result", "Passport"),
+    "select": ("metal.questions.select.result", "Selection"),
 }
 
 

@@ -15,7 +15,7 @@ from metal.data.languages import check_languages, find_language
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Estimate
 from metal.errors import UnknownName, check_known
-from metal.runs.audit_run import ITEMS_OF, AuditRun
+from metal.questions.audit.run import ITEMS_OF, AuditRun
 from metal.runs.run import Run, write_page
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class AuditPlots(Plots):
 
     def verdicts(self) -> Chart:
         """The verdicts, judges and criteria by language."""
-        from metal.show.audit.matrix import verdicts_matrix
+        from metal.questions.audit.matrix import verdicts_matrix
 
         return verdicts_matrix(self._run)
 

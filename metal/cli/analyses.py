@@ -154,7 +154,7 @@ def analysis(
 @verb(metal.demo, out_option("metal-demo"), FORCE)
 def demo(out: Path | None, force: bool) -> None:
     from metal.runs.parts import made_from
-    from metal.show.audit.brief import brief
+    from metal.questions.audit.brief import brief
     from metal.show.pages import headline, page
     from metal.show.view import Paragraph
 
@@ -253,7 +253,7 @@ design.add_command(
     """,
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    from metal.show.dataset.planned import contents
+    from metal.questions.design.planned import contents
 
     with console.progress("planning"):
         made = metal.design_anchors(data, *ratings, **options)

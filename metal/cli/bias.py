@@ -41,7 +41,7 @@ bias.add_command(
     """,
 )
 def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    from metal.show.dataset.planned import conditions
+    from metal.questions.design.planned import conditions
 
     with console.progress("planning"):
         made = metal.bias_plan(data, *ratings, **options)

@@ -18,7 +18,7 @@ from metal.data.text import recorded
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
-    from metal.api.board import Submitted
+    from metal.questions.board.verb import Submitted
 
 
 @verb(
@@ -61,7 +61,7 @@ def history(data: Path, as_json: bool) -> None:
     if as_json:
         print_json(versions)
         return
-    from metal.show.board.page import WORDS
+    from metal.questions.board.page import WORDS
 
     rows = [
         [
@@ -113,7 +113,7 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
 
     @verb(function, short_help=short_help, examples=examples)
     def command(board: Path, **options: Any) -> None:
-        from metal.show.board.words import standing_lines
+        from metal.questions.board.words import standing_lines
 
         with console.progress("submitting") as advance:
             result = function(board, progress=advance, **options)

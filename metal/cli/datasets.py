@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     """,
 )
 def passages(out: Path, **options: Any) -> None:
-    from metal.show.dataset import planned
+    from metal.questions.design import planned
 
     read = Counter[str]()
     with console.named_progress("sampling", "passages") as advance:
@@ -73,7 +73,7 @@ def passages(out: Path, **options: Any) -> None:
     """,
 )
 def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    from metal.show.dataset import planned
+    from metal.questions.design import planned
 
     with console.progress("drawing"):
         drawn = metal.sample_labels(data, *ratings, **options)
@@ -201,7 +201,7 @@ def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
 def show_reading(dataset: Dataset, more: str = "") -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.check import lint
-    from metal.show.dataset.contents import raters, sizes
+    from metal.questions.dataset.contents import raters, sizes
 
     console.say(f"  {sizes(dataset)}")
     console.say(f"  languages: {', '.join(map(language_name, sorted(dataset.languages, key=language_order)))}")
@@ -222,7 +222,7 @@ def show_reading(dataset: Dataset, more: str = "") -> None:
     examples="metal check datasets/pariksha --labels",
 )
 def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as_json: bool, **options: Any) -> None:
-    from metal.show.dataset.checked import checked
+    from metal.questions.dataset.checked import checked
 
     given, _ = read_and_say(data, options)
     with console.progress("checking"):
@@ -251,7 +251,7 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as
     examples="metal describe datasets/mine",
 )
 def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:
-    from metal.show.dataset.contents import description
+    from metal.questions.dataset.contents import description
 
     out = run_folder(out, data, "-description")
     check_new(out, "describe", force=force)
@@ -276,7 +276,7 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     examples="metal compare datasets/pariksha --generators GPT4o,gpt-4 --languages hi",
 )
 def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any) -> None:
-    from metal.show.dataset.compared import compared
+    from metal.questions.dataset.compared import compared
 
     given, options = read_and_say(data, options)
     with console.progress("comparing", "raters") as advance:

@@ -28,7 +28,7 @@ probe = CommandGroup("probe", short_help="Say what judges are blind to, without 
     """,
 )
 def plan(data: Path, **options: Any) -> None:
-    from metal.show.dataset.planned import changes
+    from metal.questions.design.planned import changes
 
     given, options = read_and_say(data, options)
     with console.progress("planning", "outputs") as advance:

@@ -20,8 +20,8 @@ from metal.data.files import read_json
 from metal.data.languages import language_name
 from metal.data.text import first_few, known, listed, plural
 from metal.errors import DataError, UsageError, nearest
-from metal.runs.audit_run import AuditRun
-from metal.runs.remarks import IDENTITY
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.remarks import IDENTITY
 from metal.runs.run import DISQUALIFIES
 from metal.version import __version__
 

@@ -169,7 +169,7 @@ class Run:
         return data
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """What the run says of judges that bears on verdicts of an audit (see metal.runs.remarks)."""
+        """What the run says of judges that bears on verdicts of an audit (see metal.questions.audit.remarks)."""
         yield from ()
 
     def rows(self, table: str, **where: Any) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from metal.auditing.as_read import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import UNNAMED, language_name
 from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within
-from metal.runs.audit_run import AuditRun
+from metal.questions.audit.run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, spoken
 from metal.show.commands import typed_options

@@ -17,22 +17,22 @@ from metal import cli, errors
 from metal.api.options import options_of
 from metal.data import dataset, records
 from metal.runs import judges_run
-from metal.runs.audit_run import AuditRun
-from metal.runs.bias_run import BiasRun
-from metal.runs.board_run import BoardRun
+from metal.questions.audit.run import AuditRun
+from metal.questions.bias.run import BiasRun
+from metal.questions.board.run import BoardRun
 from metal.runs.columns import Column, meaning
-from metal.runs.correct_run import CorrectRun
-from metal.runs.design_run import DesignRun
-from metal.runs.drift_run import DiffRun
-from metal.runs.generate_run import GenerateRun
-from metal.runs.jury_run import JuryRun
-from metal.runs.labels_run import LabelsRun
-from metal.runs.leaderboard_run import LeaderboardRun
-from metal.runs.monitor_run import MonitorRun
-from metal.runs.passport_run import PassportRun
-from metal.runs.probe_run import ProbeRun
+from metal.questions.correct.run import CorrectRun
+from metal.questions.design.run import DesignRun
+from metal.questions.drift.run import DiffRun
+from metal.questions.generate.run import GenerateRun
+from metal.questions.jury.run import JuryRun
+from metal.questions.design.labels.run import LabelsRun
+from metal.questions.leaderboard.run import LeaderboardRun
+from metal.questions.people.run import MonitorRun
+from metal.questions.passport.run import PassportRun
+from metal.questions.probe.run import ProbeRun
 from metal.runs.run import Run
-from metal.runs.select_run import SelectRun
+from metal.questions.select.run import SelectRun
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"

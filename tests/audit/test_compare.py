@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.correcting.compared import _mean_of_sources, compare
+from metal.questions.correct.compared import _mean_of_sources, compare
 from metal.data.dataset import Dataset
 from metal.errors import MetalError
 from metal.stats.bootstrap import SourceBootstrap

@@ -10,7 +10,7 @@ import pytest
 
 import metal
 from metal.raters.judges.models import family_of_generator
-from metal.show.audit.answer import cards
+from metal.questions.audit.answer import cards
 from tests.bench import battery
 
 

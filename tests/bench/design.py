@@ -14,9 +14,9 @@ import numpy as np
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.errors import Undefined
-from metal.planning.formula import Times, verdict_times
-from metal.planning.plans import DRAWN
-from metal.planning.verdicts import NEW_JUDGE, SimulatedVerdicts
+from metal.questions.design.formula import Times, verdict_times
+from metal.questions.design.plans import DRAWN
+from metal.questions.design.verdicts import NEW_JUDGE, SimulatedVerdicts
 from tests.hard_worlds import EQUAL, EVEN, LEVELS_5, SKEWED, UNEVEN, HardWorld
 
 WORLDS = (

@@ -21,7 +21,7 @@ from metal.building.probes import load_probes
 from metal.data.dataset import with_parts
 from metal.data.ratings import facts_from
 from metal.data.records import Rater, Rating
-from metal.fairness.probes import AGAINST, BLIND, probe_tables
+from metal.questions.probe.compute import AGAINST, BLIND, probe_tables
 from metal.raters.judges.fake import Behaviour, respond
 
 TEXT = "The minister of health met {} people in the town of Kisumu on day {} and promised new clinics soon. Many came."

@@ -17,7 +17,7 @@ import pytest
 
 from metal.building.store import note_given, read_given, read_tasks
 from metal.data.dataset import Dataset, load_dataset, save_dataset
-from metal.genie.leaderboard.output_scores import sources_chosen
+from metal.genie.output_scores import sources_chosen
 from tests.cli.conftest import SECRETS
 from tests.cli.forks import Metal
 from tests.cli.test_commands import words

@@ -10,7 +10,7 @@ import pytest
 
 from metal.data.dataset import save_dataset
 from metal.errors import DataError
-from metal.runs.design_run import measured_seconds
+from metal.questions.design.run import measured_seconds
 from tests.cli.small_board import Commands
 from tests.planning.studies import BINARY, LIKERT, study
 

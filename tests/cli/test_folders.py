@@ -14,7 +14,7 @@ import pytest
 
 import metal
 from metal.errors import DataError, UsageError
-from metal.show.audit.answer import headline
+from metal.questions.audit.answer import headline
 from tests import DEMO
 from tests.cli.test_commands import metal as typed
 

@@ -11,7 +11,7 @@ import pytest
 
 from metal.building.store import read_tasks
 from metal.data.dataset import load_dataset, save_dataset
-from metal.genie.leaderboard.output_scores import sources_chosen
+from metal.genie.output_scores import sources_chosen
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import reword
 from tests.cli.test_commands import words

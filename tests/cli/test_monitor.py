@@ -20,7 +20,7 @@ from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Output
 from metal.genie.gold_questions import NEGATIVE, side_of
 from metal.genie.store import read_answers, read_questions
-from metal.runs.monitor_run import MonitorRun
+from metal.questions.people.run import MonitorRun
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import KEY, snapshot
 from tests.cli.small_board import Commands

@@ -16,7 +16,7 @@ from metal.data.formats.thumb import read as read_thumb
 from metal.data.ratings import facts_from, tidy_facts
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.genie.behaviour import ALL_CRITERIA, COLUMNS, behaviour
-from metal.genie.monitor_tables import Unanimous, not_compared, stands_out, unanimous
+from metal.questions.people.monitor_tables import Unanimous, not_compared, stands_out, unanimous
 
 QUALITY = Criterion("quality", Scale("ordinal", tuple(Level(value, f"L{value}") for value in range(5))))
 ERRORS = Criterion("errors", Scale("nominal", (Level(0, "no"), Level(1, "yes"))), direction="lower")

@@ -10,7 +10,7 @@ import pytest
 from metal.auditing.cells import AuditCell
 from metal.auditing.verdict import LIKE_A_PERSON, clauses_of, looked_at
 from metal.errors import Undefined
-from metal.planning.formula import verdict_times
+from metal.questions.design.formula import verdict_times
 from metal.stats.measured import Measured
 from metal.stats.source_sums import Draws
 from tests.bench.design import PILOTS, WORLDS, held, times

@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.errors import Undefined
-from metal.planning.cells import DesignSettings, design_cells
-from metal.planning.plans import SCORE, plans, score_plan
-from metal.planning.sampling import (
+from metal.questions.design.cells import DesignSettings, design_cells
+from metal.questions.design.plans import SCORE, plans, score_plan
+from metal.questions.design.labels.sampling import (
     binarised,
     by_panel,
     draw_panels,
@@ -25,7 +25,7 @@ from metal.planning.sampling import (
     simulate,
     usual_panel,
 )
-from metal.planning.search import (
+from metal.questions.design.search import (
     MOST_SOURCES,
     SimulatedPoint,
     narrow_enough,

@@ -9,9 +9,9 @@ import pytest
 
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, verdict
 from metal.errors import Undefined
-from metal.planning.cells import DesignSettings, design_cells
-from metal.planning.plans import SizePlan, judge_plans
-from metal.planning.verdicts import NEW_JUDGE, SimulatedVerdicts, like_a_person, one_more
+from metal.questions.design.cells import DesignSettings, design_cells
+from metal.questions.design.plans import SizePlan, judge_plans
+from metal.questions.design.verdicts import NEW_JUDGE, SimulatedVerdicts, like_a_person, one_more
 from tests.planning.studies import BINARY, study
 from tests.worlds import MIXES, answers, cell_of
 

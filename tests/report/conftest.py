@@ -12,7 +12,7 @@ from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, concat_facts, load_dataset, with_parts
 from metal.raters.judges.baselines import run_baselines
-from metal.runs.audit_run import AuditRun
+from metal.questions.audit.run import AuditRun
 from metal.runs.parts import manifest
 from metal.show.pages import page
 from tests import DEMO

@@ -14,17 +14,17 @@ import metal
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.records import Rater
 from metal.genie.behaviour import ALL_CRITERIA, TESTED
-from metal.genie.monitor_tables import stands_out
-from metal.planning.plans import SCORE
-from metal.planning.verdicts import NEW_JUDGE
-from metal.runs.board_run import BoardRun
-from metal.runs.design_run import DesignRun
-from metal.runs.leaderboard_run import LeaderboardRun
-from metal.runs.monitor_run import DESCRIBED, MonitorRun
-from metal.show.board import answer as of_board
-from metal.show.design import answer as of_design
-from metal.show.leaderboard import answer as of_leaderboard
-from metal.show.monitor import answer as of_people
+from metal.questions.people.monitor_tables import stands_out
+from metal.questions.design.plans import SCORE
+from metal.questions.design.verdicts import NEW_JUDGE
+from metal.questions.board.run import BoardRun
+from metal.questions.design.run import DesignRun
+from metal.questions.leaderboard.run import LeaderboardRun
+from metal.questions.people.run import DESCRIBED, MonitorRun
+from metal.questions.board import answer as of_board
+from metal.questions.design import answer as of_design
+from metal.questions.leaderboard import answer as of_leaderboard
+from metal.questions.people import answer as of_people
 from tests.genie.leaderboard.boards import QUALITY
 
 NAN = float("nan")

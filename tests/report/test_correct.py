@@ -13,9 +13,9 @@ import metal
 from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
-from metal.show.correct.answer import headline
-from metal.show.correct.page import answer
-from metal.show.correct.words import facts
+from metal.questions.correct.answer import headline
+from metal.questions.correct.page import answer
+from metal.questions.correct.words import facts
 from metal.show.pages import screen
 from metal.show.view import TableView
 from tests.report.checks import Visiting, check_quiet, check_saved

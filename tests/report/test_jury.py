@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 import metal
-from metal.show.jury.answer import cards, headline
-from metal.show.jury.page import answer
+from metal.questions.jury.answer import cards, headline
+from metal.questions.jury.page import answer
 from tests.report.checks import Visiting, check_saved
 
 

@@ -14,9 +14,9 @@ import pytest
 
 import metal
 from metal.errors import DataError, UnknownName, UsageError
-from metal.planning.labels import Pilot
-from metal.show.labels.answer import headline
-from metal.show.labels.page import answer
+from metal.questions.design.labels.compute import Pilot
+from metal.questions.design.labels.answer import headline
+from metal.questions.design.labels.page import answer
 from metal.stats.significance import t_quantile
 from tests import DEMO
 from tests.report.checks import Visiting, check_saved

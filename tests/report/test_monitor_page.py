@@ -12,9 +12,9 @@ import pytest
 from metal.data.dataset import load_dataset
 from metal.data.records import Source
 from metal.genie.gold_questions import side_of
-from metal.runs.monitor_run import MonitorRun
-from metal.show.monitor.sections import sections
-from metal.show.monitor.words import facts
+from metal.questions.people.run import MonitorRun
+from metal.questions.people.sections import sections
+from metal.questions.people.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, today
-from metal.runs.audit_run import AuditRun
+from metal.questions.audit.run import AuditRun
 from metal.runs.passport import ALONE, NEITHER
-from metal.runs.passport_run import PassportRun
-from metal.show.audit.answer import cards, headline, lead
-from metal.show.audit.brief import brief
-from metal.show.audit.matrix import legend, verdicts_matrix
-from metal.show.audit.verdicts import by_judge
+from metal.questions.passport.run import PassportRun
+from metal.questions.audit.answer import cards, headline, lead
+from metal.questions.audit.brief import brief
+from metal.questions.audit.matrix import legend, verdicts_matrix
+from metal.questions.audit.verdicts import by_judge
 from metal.show.pages import page
-from metal.show.passport.page import answer as allowed
+from metal.questions.passport.page import answer as allowed
 from tests.conftest import MakeDataset
 from tests.report.conftest import WriteRun
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import metal
-from metal.api.passport_result import Passport
+from metal.questions.passport.result import Passport
 from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError

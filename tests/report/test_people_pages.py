@@ -12,18 +12,18 @@ import pandas as pd
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.genie.leaderboard.leaderboard import LeaderboardSettings, leaderboard
-from metal.planning.cells import DesignSettings, Prices
-from metal.planning.study import design
-from metal.runs.design_run import DesignRun
-from metal.runs.leaderboard_run import LeaderboardRun
+from metal.questions.leaderboard.compute import LeaderboardSettings, leaderboard
+from metal.questions.design.cells import DesignSettings, Prices
+from metal.questions.design.study import design
+from metal.questions.design.run import DesignRun
+from metal.questions.leaderboard.run import LeaderboardRun
 from metal.runs.parts import manifest
 from metal.show.charts.dots import population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
-from metal.show.leaderboard.answer import headline
-from metal.show.leaderboard.page import ranking_chart
-from metal.show.leaderboard.words import facts
+from metal.questions.leaderboard.answer import headline
+from metal.questions.leaderboard.page import ranking_chart
+from metal.questions.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 from tests.planning.studies import BINARY, LIKERT, study

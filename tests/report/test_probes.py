@@ -20,8 +20,8 @@ from metal.errors import UsageError
 from metal.raters.judges.fake import Behaviour, respond
 from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
 from metal.show.pages import headline, screen, tables
-from metal.show.probe.answer import cards
-from metal.show.probe.page import answer
+from metal.questions.probe.answer import cards
+from metal.questions.probe.page import answer
 from metal.show.view import TableView
 from tests.report.checks import Visiting, check_names_are_text, check_saved
 

@@ -20,7 +20,7 @@ from metal.cli.flags import command_named
 from metal.cli.reading import read_and_say
 from metal.data.languages import language_name
 from metal.data.text import listed
-from metal.runs.audit_run import AuditRun
+from metal.questions.audit.run import AuditRun
 from metal.show.markdown import markdown
 from metal.show.pages import screen
 from metal.show.terminal import console

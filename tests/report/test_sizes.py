@@ -10,9 +10,9 @@ import pytest
 import metal.show
 from metal.data import formats
 from metal.data.languages import language_name
-from metal.runs.audit_run import AuditRun
-from metal.runs.board_run import BoardRun
-from metal.show.audit.page import CELL, LINE
+from metal.questions.audit.run import AuditRun
+from metal.questions.board.run import BoardRun
+from metal.questions.audit.page import CELL, LINE
 from metal.show.charts.bars import length_histograms
 from metal.show.charts.dots import Dot, interval_dots, population_panels
 from metal.show.charts.lines import Ranks, rank_lines
@@ -104,7 +104,7 @@ def test_details_of_verdicts_come_before_folded_tables(
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
     small = {"LEAST_ROOM": 16_000, "MANY": 10, "MOST_REASONS": 10, "FOLDED_CELLS": 1_000, "MATRIX_ROOM": 22_000}
     for limit, value in small.items():
-        monkeypatch.setattr(f"metal.show.audit.page.{limit}", value)
+        monkeypatch.setattr(f"metal.questions.audit.page.{limit}", value)
     path = tmp_path / "report.html"
     path.write_text(make_page(run), encoding="utf-8")
     page = visit(path, folded=True, viewport={"width": 1400, "height": 900}).page
@@ -127,7 +127,7 @@ def test_details_of_verdicts_come_before_folded_tables(
 
 
 def test_judges_without_room_have_their_verdicts_counted(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metal.show.audit.page.MATRIX_CELLS", 44)  # of 90: two of six judges
+    monkeypatch.setattr("metal.questions.audit.page.MATRIX_CELLS", 44)  # of 90: two of six judges
     html = make_page(AuditRun.read(pages[5, 6].parent))
     assert html.count('<table class="answers"') == 2
     assert html.count("Its verdicts stand in <code>tables/verdicts.csv</code>") == 4

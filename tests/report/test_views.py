@@ -27,17 +27,17 @@ from metal.data.formats import read as read_draft
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Estimate, Level, Rater, Scale
 from metal.errors import DataError
-from metal.runs.audit_run import AuditRun
+from metal.questions.audit.run import AuditRun
 from metal.runs.columns import Column
 from metal.runs.parts import need_files
-from metal.show.audit.answer import cards, headline, lead
-from metal.show.audit.brief import brief
-from metal.show.audit.disagreements import pack
-from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
-from metal.show.audit.page import criterion_table, left_out_table
-from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
-from metal.show.audit.verdicts import by_judge, merit
-from metal.show.audit.words import definitions, facts, sources
+from metal.questions.audit.answer import cards, headline, lead
+from metal.questions.audit.brief import brief
+from metal.questions.audit.disagreements import pack
+from metal.questions.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
+from metal.questions.audit.page import criterion_table, left_out_table
+from metal.questions.audit.people import agreement_table, ceilings_table, prediction_table
+from metal.questions.audit.verdicts import by_judge, merit
+from metal.questions.audit.words import definitions, facts, sources
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
 from metal.show.terminal import console
@@ -533,7 +533,7 @@ def test_a_page_too_small_says_so(
     make_dataset: MakeDataset, report_on: ReportOn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
-    monkeypatch.setattr("metal.show.audit.page.LEAST_ROOM", 4_000)
+    monkeypatch.setattr("metal.questions.audit.page.LEAST_ROOM", 4_000)
     run = report_on(make_dataset({"en": {"A1": [0] * 300, "A2": [1] * 300}}, HALLUCINATIONS))
     assert " of 300</b> outputs on which" in page(run)
     assert "a random sample, seeded, taken evenly" in page(run)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metal.data.records import Source
 from metal.errors import UsageError
-from metal.genie.leaderboard.output_scores import sources_chosen
+from metal.genie.output_scores import sources_chosen
 
 SOURCES = tuple(Source(f"{language}-{number}", language) for language in ("en", "hi") for number in range(40))
 

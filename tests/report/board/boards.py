@@ -12,7 +12,7 @@ from metal.boards.settings import BoardSettings
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
-from metal.runs.board_run import BoardRun
+from metal.questions.board.run import BoardRun
 from metal.runs.parts import manifest
 from metal.show.pages import page
 

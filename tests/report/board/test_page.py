@@ -16,10 +16,11 @@ import pytest
 
 from metal.boards.ensemble import NAME
 from metal.data.text import figure, interval
-from metal.runs.board_run import BoardRun
-from metal.show.board import generators, raters
-from metal.show.board.page import charts, history_table, tables
-from metal.show.board.words import facts
+from metal.questions.board.run import BoardRun
+from metal.questions.board import generators
+from metal.questions.board import raters
+from metal.questions.board.page import charts, history_table, tables
+from metal.questions.board.words import facts
 from metal.show.charts.dots import Dot, interval_dots
 from metal.show.charts.lines import Ranks, rank_lines
 from metal.show.pages import page, settings_in_words

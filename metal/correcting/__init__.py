@@ -1,1 +1,0 @@
-"""Scores as people would give them, from few labels and a judge."""

@@ -1,1 +1,0 @@
-"""Whether a judge is fair between languages, and what sways it."""

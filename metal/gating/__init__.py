@@ -1,1 +1,0 @@
-"""Whether a judge has changed: two audits side by side, and a stream watched."""

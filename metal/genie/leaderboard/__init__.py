@@ -1,1 +1,0 @@
-"""Generators ranked by people."""

@@ -1,0 +1,149 @@
+"""What `metal audit` prints first: the verdicts of each judge, criteria by languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
+from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
+from metal.questions.audit.run import AuditRun
+from metal.runs.columns import Row
+from metal.questions.audit.headline import each_place, headline
+from metal.questions.audit.people import kappa_table
+from metal.questions.audit.verdicts import (
+    AGREEMENT,
+    SIGNS,
+    WORDS,
+    JudgeVerdicts,
+    VerdictCell,
+    by_judge,
+    judged_criteria,
+    shortly_kept,
+    standing,
+)
+from metal.show.parts import headings
+from metal.show.view import Cell, TableView
+
+MOST_ROWS = 15  # of all matrices; of more, the best judge's matrix under a line for each judge
+MOST_LANGUAGES = 12  # with a row each; of more, those with the same verdicts share one
+MOST_SHARED = 6  # rows of languages that share one
+MOST_CELLS = 50
+MOST_CRITERIA = 12
+MOST_NAMED = 2  # of these
+# What a percentage is, without and with the order of outputs on some scale.
+PERCENT = (
+    "%: the share it keeps of what a person knows",
+    "%: the shares it keeps of a person's exact answers / of a person's order",
+)
+IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
+Cells = Sequence[VerdictCell | None]
+
+
+def brief(run: AuditRun) -> Iterator[TableView]:
+    """A matrix for each judge; of many, a line each and the best judge's matrix. Without judges, how people agree."""
+    judges = sorted(by_judge(run), key=standing)
+    judges = [of for of in judges if of.kind != "baseline"] or judges
+    if not judges:
+        yield kappa_table(run)
+    if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
+        yield _tally(run, judges)
+        judges = judges[:1]
+    for number, of in enumerate(judges):
+        matrix = _matrix(run, of)
+        yield matrix if number else replace(matrix, notes=(*matrix.notes, AGREEMENT))
+
+
+def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
+    """How often each judge got each verdict, best judge first."""
+    rows = [
+        (name(of.judge), Cell(", ".join(f"{number} {words.lower()}" for _, words, number in of.counts)))
+        for of in judges
+    ]
+    return TableView.of(run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", turns=True)
+
+
+def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
+    """The verdicts on a judge in words, with the share it keeps; of many languages, those with the same in one."""
+    criteria = judged_criteria(run)
+    by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
+    columns = [*zip(headings(run.languages), by_language, strict=True)] if criteria else []
+    many = len(columns) > MOST_LANGUAGES or len(columns) * len(criteria) > MOST_CELLS
+    alike: dict[Any, list[tuple[str, Cells]]] = {}
+    for language, cells in columns:
+        key = tuple(cell.words if cell else UNDEFINED for cell in cells) if many else language
+        alike.setdefault(key, []).append((language, cells))
+    groups = sorted(alike.values(), key=len, reverse=True)
+    shown = groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
+    signs = len(criteria) > IN_WORDS[0] and len(criteria) * len(shown) > IN_WORDS[1]
+    rows = [
+        (name(criterion.title), *(_shared([cells[place] for _, cells in group], signs) for group in shown))
+        for place, criterion in enumerate(criteria[:MOST_CRITERIA])
+    ]
+    notes = ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []
+    more = {"language": sum(map(len, groups[len(shown) :])), "criterion": len(criteria[MOST_CRITERIA:])}
+    if left_out := [
+        plural(number, noun, "criteria" * (noun == "criterion")) for noun, number in more.items() if number
+    ]:
+        notes.append(f"With -v also: {' and '.join(left_out)} more.")
+    cells_of = [cell for row in rows for cell in row if isinstance(cell, Cell)]
+    shares = any("%" in cell.text + cell.below for cell in cells_of)
+    meant = [PERCENT[any("/" in cell.below + cell.text for cell in cells_of)]] if shares else []
+    meant += ["in brackets: a 90% interval"] if "[" in headline(run) else []
+    if meant:
+        notes.insert(0, capital(f"{'; '.join(meant)}."))
+    if signs:
+        shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for _, cells in columns for cell in cells if cell}
+        notes.insert(0, f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}.")
+    named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
+    good = [
+        (language, cell.row)
+        for language, cells in columns
+        for cell in cells
+        if cell and cell.row["verdict"] == run.best_verdict
+    ]
+    if not {language for language, _ in good} <= named:
+        notes.insert(0, f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}.")
+    heads = ("", *(_called([language for language, _ in group]) for group in shown))
+    return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
+
+
+def _sign(cell: VerdictCell) -> tuple[str, str]:
+    """The sign of a verdict and its words; what holds once recalibrated has the sign of what it was before, too."""
+    words = cell.words.lower()
+    if cell.style == "once":
+        return f"{cell.sign}→{SIGNS[LIKE_A_PERSON][0]}", words
+    if "recalibrated" in cell.short:
+        return f"{SIGNS[UNINFORMATIVE][0]}→{cell.sign}", f"{words}, {cell.short}"
+    return cell.sign, words
+
+
+def _called(languages: list[str]) -> str:
+    """`Hindi`; `Bangla, Hindi and 12 more`."""
+    languages = [*map(name, languages)]
+    more = len(languages) - MOST_NAMED
+    return listed(languages) if more <= 1 else f"{', '.join(languages[:MOST_NAMED])} and {more} more"
+
+
+def _shared(cells: Cells, signs: bool) -> Cell | str:
+    """Equal verdicts in words, with what the judge keeps at least and at most. signs: in place of words."""
+    first = cells[0]
+    if not first:
+        return UNDEFINED
+    shorts = {cell.short for cell in cells if cell}
+    shares = all(short[:1].isdigit() or short.startswith("order") for short in shorts)
+    ends = next(iter(shorts)) if len(shorts) == 1 else ""
+    if shares and len(shorts) > 1:
+        rows = [cell.row for cell in cells if cell]
+        ends = shortly_kept(first.row, lambda column: _least_to_most(rows, column))
+    if signs:
+        return Cell(f"{_sign(first)[0]} {ends if shares else ''}".rstrip(), mark=first.style)
+    return Cell(first.words, ends, first.style)
+
+
+def _least_to_most(rows: Sequence[Row], column: str) -> str:
+    """`37–72%`; as it is where all are equal."""
+    shares = [row[column] for row in rows if known(row.get(column))]
+    least, most = percent(min(shares)), percent(max(shares))
+    return least if least == most else f"{least[:-1]}–{most}"

@@ -1,0 +1,33 @@
+"""`metal.demo`: the datasets that come with METAL, audited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.api.options import Progress, no_progress
+
+if TYPE_CHECKING:
+    from metal.api.results import Audit
+
+
+def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
+    """Audit the two datasets that come with METAL.
+
+    `mlqe`: what three people a language pair and Mixtral think of the same 1,052 translations. The people and the judge
+    are real; the dataset holds their scores, and says where the texts are. `demo`: summaries in four languages, people
+    and four judges, all constructed so that every verdict occurs.
+
+    progress: called with the cells done and the cells in all, of one audit after the other.
+
+    Returns the audits by the dataset's name. Nothing is written before `save`.
+    """
+    from metal.questions.audit.verb import audit
+    from metal.data.files import bundled
+
+    audits, here = {}, Path.cwd()
+    for name in ("mlqe", "demo"):
+        folder = bundled(f"datasets/{name}")  # as commands name it: a page need not tell whose disk it was made on
+        folder = folder.relative_to(here) if folder.is_relative_to(here) else folder
+        audits[name] = audit(folder, progress=progress or no_progress)
+    return audits

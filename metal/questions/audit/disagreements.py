@@ -1,0 +1,152 @@
+"""The disagreements a page can hold: its texts, each once, and a seeded sample where there are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from metal.data.languages import language_name, text_direction
+from metal.data.progress import followed
+from metal.data.records import KINDS
+from metal.data.text import name, printable
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.details import details
+from metal.show.pages import Payload, blob, fitting
+from metal.stats.patterns import find_patterns
+
+LONGEST_TEXT = 6000
+LONGEST_COMMENT = 2000
+RATING_LENGTH = 18  # of the shortest, as JSON
+DETAILS = 0.7  # of the room
+PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
+
+
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
+    """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
+
+    Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
+    Details of verdicts that would take more than DETAILS of the room are left out, evenly drawn, as are files that
+    would take more than half of what then is left, the largest first.
+    """
+    seed = int(run.manifest.get("settings", {}).get("seed", 0))
+    cells = details(run, room * DETAILS, seed)
+    csv = fitting(csv, (room - len(blob(cells))) / 2)
+    table = run.disagreement_table
+    order = _in_turn(table, seed)
+    order = order[: _at_most(table, order, room)]
+    record_of = dict(zip(order.tolist(), table.take(pa.array(order)).to_pylist(), strict=True))
+    fixed, taken = {"csv": csv, "cells": cells}, 0
+    while True:
+        records = [record_of[row] for row in np.sort(order).tolist()]
+        packed = blob(_payload(run, records) | fixed)
+        if len(packed) <= room or not len(order):
+            undetailed = len(run.tables["verdicts"]) - len(cells)
+            return Payload(packed, frozenset(csv), len(table) - len(order), undetailed)
+        taken = taken or len(blob(fixed))
+        share = 0.99 * max(room - taken, 0) / (len(packed) - taken)
+        order = order[: int(len(order) * min(0.98, share))]
+
+
+def _in_turn(table: pa.Table, seed: int) -> Any:
+    """Row numbers: one of each language and criterion after the other, shuffled within."""
+    rng = np.random.default_rng(seed)
+    keys = [table[name].combine_chunks().dictionary_encode().indices.to_numpy() for name in ("language", "criterion")]
+    stratum = find_patterns(np.column_stack(keys)).which
+    _, first = np.unique(stratum, return_index=True)
+    turn = np.empty(len(stratum), dtype=np.int64)
+    for key in np.argsort(first):  # as they come in the table
+        rows = np.flatnonzero(stratum == key)
+        turn[rng.permutation(rows)] = np.arange(len(rows))
+    return np.lexsort((first[stratum], turn))
+
+
+def _at_most(table: pa.Table, order: Any, room: int) -> int:
+    """A generous bound on how many rows can fit, so that a large table is not packed whole first.
+
+    A rating is a rater's number, a score and its label.
+    """
+    if not len(order):
+        return 0
+    import pyarrow.compute as pc
+
+    texts = pc.add(pc.utf8_length(table["output_text"]), 0).to_numpy()
+    ratings = pc.list_value_length(table["ratings"]).to_numpy()
+    words = (np.minimum(texts, LONGEST_TEXT) + 200 + RATING_LENGTH * ratings)[order]
+    return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
+
+
+def _numbered(text: str, places: dict[str, int]) -> int:
+    """The number of a text among those that are there once, in order; a new one is added."""
+    return places.setdefault(text, len(places))
+
+
+def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Compact and harmless: every text passed through `printable` and cut to length."""
+    texts: dict[str, int] = {}
+    raters: dict[str, int] = {}
+    items = []
+    for record in followed(records, "outputs"):
+        items.append(
+            {
+                "l": record["language"],
+                "c": record["criterion"],
+                "o": printable(record["output"]),
+                "g": name(record["generator"]),
+                "a": record["case"],
+                "p": record["people"],
+                "r": record["people_range"],
+                "t": _numbered(_clipped(record["title"], 300), texts),
+                "x": _numbered(_clipped(record["source_text"], LONGEST_TEXT), texts),
+                "y": _numbered(_clipped(record["output_text"], LONGEST_TEXT), texts),
+                "q": [
+                    [
+                        _numbered(rating["rater"], raters),
+                        rating["score"],
+                        printable(rating["label"]),
+                        printable(rating["reason"]),
+                        _numbered(_clipped(rating["comment"], LONGEST_COMMENT), texts),
+                    ]
+                    for rating in record["ratings"]
+                ],
+            }
+        )
+    return {
+        "items": items,
+        "texts": list(texts),
+        "raters": _raters(run, raters),
+        "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
+        "criteria": {name: _criterion(run, name) for name in run.tables["people"]["criterion"].unique()},
+    }
+
+
+def _criterion(run: AuditRun, name: str) -> dict[str, Any]:
+    criterion = run.criteria[name]
+    nominal = criterion.scale.measure == "nominal"
+    return {
+        "label": printable(criterion.title),
+        "question": printable(criterion.question),
+        "nominal": nominal,
+        "span": 1 if nominal else run.span(name),
+        "levels": [[level.value, printable(level.label)] for level in criterion.scale.levels],
+    }
+
+
+def _raters(run: AuditRun, raters: Iterable[str]) -> list[list[str]]:
+    """Name, kind and group of each; names that look alike when cut get a number."""
+    names: dict[str, list[str]] = {}
+    for rater in raters:
+        shown = name(rater)
+        if shown in names:
+            shown = f"{shown} ({len(names) + 1})"
+        names[shown] = [shown, KINDS[run.raters[rater].kind], name(run.raters[rater].group)]
+    return list(names.values())
+
+
+def _clipped(text: str | None, length: int) -> str:
+    clean = printable(text or "")
+    if len(clean) <= length:
+        return clean
+    return f"{clean[:length]}… [{len(clean) - length:,} more characters in disagreements.parquet]"

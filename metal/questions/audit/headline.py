@@ -1,0 +1,341 @@
+"""An audit in a sentence that can be quoted: where a judge agrees with people, and where not to use it.
+
+Several cells are spoken of together only as far as their p-values allow (metal.auditing.together): of one judge in
+several languages by the list of each criterion, else by all cells of the audit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from metal.auditing.standing import NOTHING, ONE_PERSON
+from metal.auditing.together import ERROR
+from metal.auditing.verdict import (
+    DISAGREE,
+    INFORMATIVE,
+    LIKE_A_PERSON,
+    UNDECIDED,
+    UNINFORMATIVE,
+    VERDICTS,
+    today,
+)
+from metal.data.languages import UNNAMED, language_name
+from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.verdicts import kept_of_person, merit, once
+from metal.show.parts import case_of, criterion_in_words
+
+AGREES = "agrees with people as they agree with each other"
+AGREE = "agree with people as they agree with each other"
+SHOWN = 0.005  # less is 0% in words
+MOST_NAMED = 3
+Cells = Sequence[dict[str, Any]]
+PLACE = itemgetter("judge", "language", "criterion")
+
+
+def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
+    """`on task quality in Hindi`"""
+    return f"on {case_of(run, cell)}"
+
+
+def rank(cell: Mapping[str, Any], end: str = "") -> tuple[int, bool, float]:
+    """Low for a good verdict and, among equal verdicts, for a judge that knows much (`merit`)."""
+    return VERDICTS.index(today(cell["verdict"])), *merit(cell, end)
+
+
+def knows(cell: Mapping[str, Any]) -> str:
+    """What the judge keeps of what a person knows, or how far above a constant it is, with intervals."""
+    if once(cell):
+        return "is like a person once recalibrated"
+    if known(cell["share_kept"]) and cell["share_kept"] < 0:
+        return "is below a constant answer as given"
+    kept = kept_of_person(cell, lambda row, column: estimate(row, column, percent))
+    if not kept:
+        return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
+    return f"{kept} of what a person knows" if kept.startswith("keeps") else f"keeps of a person's: {kept}"
+
+
+def each_place(run: AuditRun, cells: Cells) -> str:
+    """`in Hindi and Tamil (task quality)`, however many these are."""
+    unnamed = [language_name(UNNAMED)]
+    parts = [
+        f"on {criterion}" if names == unnamed else f"in {listed(names)} ({criterion})"
+        for criterion, names in _by_criterion(run, cells).items()
+    ]
+    return listed(parts)
+
+
+def _by_criterion(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
+    """criterion, in a sentence -> names of the languages."""
+    by_criterion: dict[str, list[str]] = {}
+    for cell in cells:
+        criterion = criterion_in_words(run, cell["criterion"])
+        by_criterion.setdefault(criterion, []).append(language_name(cell["language"]))
+    return {criterion: list(dict.fromkeys(names)) for criterion, names in by_criterion.items()}
+
+
+# ---------------------------------------------------------------- what holds together
+
+
+def stands_together(run: AuditRun, cells: Cells) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The cells *like a person* that hold when all are looked at together, and those by their own verdict only.
+
+    Of runs before version 0.2, which have no p-values, and of a single cell: all by their own verdict.
+    """
+    good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
+    if len(cells) < 2 or "together" not in run.tables:
+        return good, []
+    by = {PLACE(row): row for row in run.records("together")}
+    named: list[dict[str, Any]] = []
+    for judge in dict.fromkeys(cell["judge"] for cell in good):
+        of_judge = [cell for cell in good if cell["judge"] == judge]
+        lists = [cell for cell in of_judge if by[PLACE(cell)]["languages"] > 1]
+        of_lists = [cell for cell in lists if by[PLACE(cell)]["p_languages"] <= ERROR]
+        if len(lists) < len(of_judge) or len({cell["criterion"] for cell in of_lists}) > MOST_NAMED:
+            of_lists = [cell for cell in of_judge if by[PLACE(cell)]["p_cells"] <= ERROR]
+        named += of_lists
+    return named, [cell for cell in good if cell not in named]
+
+
+def by_language(cells: Cells) -> bool:
+    """Whether the cells are one judge's in several languages: then each criterion has a list of its own."""
+    return len({cell["judge"] for cell in cells}) == 1 and len({cell["language"] for cell in cells}) > 1
+
+
+def alone(cell: Mapping[str, Any]) -> bool:
+    """Whether there is no person beside the judge, as most items have one person."""
+    return ONE_PERSON in str(cell.get("unshown", ""))
+
+
+def surest(run: AuditRun) -> Mapping[str, Any] | None:
+    """The row of the judge and cell that surely keeps most; None where nothing is sure."""
+    rows = run.records("together") if "together" in run.tables else []
+    sure = [row for row in rows if known(row["kept_at_least"]) and row["kept_at_least"] > 0]
+    return max(sure, key=lambda row: row["kept_at_least"], default=None)
+
+
+# ---------------------------------------------------------------- the headline
+
+
+def headline(run: AuditRun) -> str:
+    """The answer in a sentence or two."""
+    cells = run.judged
+    if not cells:
+        return "Only the people were compared: no judge took part."
+    judges = list(dict.fromkeys(cell["judge"] for cell in cells))
+    if any(cell["verdict"] == LIKE_A_PERSON for cell in cells):
+        return _good(run, cells, judges)
+    who = within(judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
+    verdicts = {cell["verdict"] for cell in cells}
+    if INFORMATIVE in verdicts and all(alone(cell) or cell["verdict"] == UNDECIDED for cell in cells):
+        return _one_person(run, cells, judges)
+    if INFORMATIVE in verdicts:
+        return _not_good(run, cells, judges)
+    if verdicts == {UNDECIDED}:
+        whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
+        nothing = all(NOTHING in cell["reason"] for cell in cells)
+        why = f"there is {NOTHING} in people's ratings" if nothing else "the ratings are too few or too uncertain"
+        return f"Whether {whom} can be trusted is still undecided: {why}."
+    if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
+        return f"Nobody can be judged here: people disagree among themselves {_cases(run, cells, DISAGREE)}."
+    nowhere = f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant answer does."
+    return f"{nowhere} {_avoid(run, cells, judges)}".strip()
+
+
+def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """One person an item: at best informative."""
+    words = "One person rated: no judge can be shown to be like a person."
+    informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
+    where = _in(run, informed, cells)
+    if len(judges) == 1:
+        return f"{words} {within(judges[0])} knows more than a constant answer {where}."
+    return f"{words} {capital(where)} a judge knows more than a constant answer."
+
+
+def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """No judge is like a person anywhere; some are informative."""
+    avoid = _avoid(run, cells, judges)
+    if len(cells) == 1:
+        return f"{within(judges[0])} is not shown to {AGREE} {place(run, cells[0])}: it {knows(cells[0])}."
+    who = f"{within(judges[0])} is nowhere" if len(judges) == 1 else f"None of the {len(judges)} judges is"
+    return f"{who} shown to {AGREE}. {avoid}".strip()
+
+
+def surest_in_words(run: AuditRun) -> str:
+    """What is kept at least in the surest of several cells, where no judge is like a person; empty elsewhere."""
+    cells = run.judged
+    verdicts = {cell["verdict"] for cell in cells}
+    if len(cells) < 2 or INFORMATIVE not in verdicts or LIKE_A_PERSON in verdicts:
+        return ""
+    single = len({cell["judge"] for cell in cells}) == 1
+    most = surest(run)
+    if most:
+        it = "it" if single else within(most["judge"])
+        sure = f"In the surest of {most['cells']:,} cases, {case_of(run, most)},"
+        return f"{sure} {it} keeps at least {percent(most['kept_at_least'])} of what a person knows."
+    nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
+    it = "it" if single else within(nearest["judge"])
+    return f"In the best case, {case_of(run, nearest)}, {it} {knows(nearest)}."
+
+
+def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """Some judge is like a person somewhere."""
+    named, own = stands_together(run, cells)
+    does = _phrase(run)
+    wins = Counter(cell["judge"] for cell in named or own)
+    best, most = wins.most_common(1)[0]
+    of_best = [cell for cell in cells if cell["judge"] == best]
+    good = [cell for cell in named or own if cell["judge"] == best]
+    where = _in(run, good, of_best)
+    if len(good) > MOST_NAMED and named and "together" in run.tables:
+        each = "each" if len({cell["criterion"] for cell in good}) > 1 else "which"
+        where += f", of {each} at most {ERROR:.0%} {'are ' * (each == 'which')}expected to be wrong"
+    avoid = _avoid(run, of_best, [best])
+    if not named:
+        verdict = "that case's own verdict" if len(own) == 1 else "these cases' own verdicts"
+        who = within(best) if len(wins) == 1 else f"A judge {does} {_count(own, cells)}"
+        claim = f"{who} {does} {where}" if len(wins) == 1 else who
+        together = f"looked at together, the {len(cells):,} cases do not show it"
+        return f"{claim} by {verdict} only: {together}. {avoid}".strip()
+    if len(judges) == 1:
+        words = f"{within(best)} {does} {where}."
+    elif len(wins) == 1:
+        words = f"Of {len(judges)} judges only {within(best)} {does}: {where}."
+    elif list(wins.values()).count(most) > 1:
+        ahead = [within(judge) for judge, number in wins.items() if number == most]
+        if len(ahead) > MOST_NAMED + 1:
+            return f"{capital(_count(named, cells))} a judge {does}, none of the {len(judges)} in more than {most}."
+        others = ", the other judges in fewer" if len(judges) > len(ahead) else ""
+        do = AGREE if does == AGREES else does
+        return f"{listed(ahead)} each {do} {_count(good, of_best)}{others}."
+    else:
+        more = f"more often than any other of the {len(judges)} judges"
+        words = f"{within(best)} {does} {_count(good, of_best)}, {more}."
+    return f"{words} {avoid}".strip()
+
+
+def _phrase(run: AuditRun) -> str:
+    """What *like a person* says; runs before version 0.2 say it by other rules, and in other words."""
+    return AGREES if run.best_verdict == LIKE_A_PERSON else f"is {run.best_verdict} (by the rules before version 0.2)"
+
+
+def _count(cells: Cells, every: Cells) -> str:
+    number = f"all {len(cells):,}" if len(cells) == len(every) else f"{len(cells):,} of {len(every):,}"
+    return f"in {number} case{'s' * (len(every) > 1)}"
+
+
+def _in(run: AuditRun, cells: Cells, every: Cells) -> str:
+    """`in Hindi and Tamil (task quality)`; where these are many: `in 11 of 40 languages (task quality)`."""
+    if len(cells) <= MOST_NAMED:
+        return each_place(run, cells)
+    named, languages = _by_criterion(run, cells), _by_criterion(run, every)
+    if not by_language(every) or len(named) > MOST_NAMED:
+        return _count(cells, every)
+    parts = []
+    for criterion, names in named.items():
+        number = len(languages[criterion])
+        count = f"all {number:,}" if len(names) == number else f"{len(names):,} of {number:,}"
+        parts.append(f"in {count} languages ({criterion})")
+    return listed(parts)
+
+
+def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where that is nowhere."""
+    useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
+    if not useless:
+        return ""
+    if len(judges) == 1:
+        if len(useless) == len(cells):
+            return "Do not use it."
+        if len(useless) > MOST_NAMED:
+            return f"Do not use it where it is uninformative: {_count(useless, cells)}."
+        return f"Do not use it {_for(run, useless)}."
+    everywhere = [judge for judge in judges if all(cell in useless for cell in cells if cell["judge"] == judge)]
+    if len(everywhere) == len(judges):
+        return "Do not use them."
+    if 0 < len(everywhere) <= MOST_NAMED and len(useless) == sum(cell["judge"] in everywhere for cell in cells):
+        return f"Do not use {listed([within(judge) for judge in everywhere])}."
+    return f"Do not use a judge where it is uninformative: {_count(useless, cells)}."
+
+
+def _for(run: AuditRun, cells: Cells) -> str:
+    """`for hallucinations in Malayalam`."""
+    parts = [f"for {criterion} in {listed(names)}" for criterion, names in _by_criterion(run, cells).items()]
+    return listed(parts)
+
+
+def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
+    distinct = {(cell["criterion"], cell["language"]): cell for cell in cells if cell["verdict"] == verdict}
+    cases = list(distinct.values())
+    return f"in {len(cases)} cases" if len(cases) > MOST_NAMED else each_place(run, cases)
+
+
+# ---------------------------------------------------------------- the lines below it
+
+
+def lead(run: AuditRun) -> str:
+    """How often there is each verdict, in plain words; which of the best hold together."""
+    cells = run.judged
+    if len(cells) < 2:
+        return ""
+    counts = Counter(_kind(cell) for cell in cells)
+    who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
+    says = {
+        LIKE_A_PERSON: f"{who} is {run.best_verdict}",
+        ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
+        INFORMATIVE: f"{who} is informative, but not shown to be {run.best_verdict}",
+        UNINFORMATIVE: f"{who} tells hardly more than a constant answer would",
+        DISAGREE: "people disagree among themselves",
+        UNDECIDED: "nothing can be said yet",
+    }
+    parts = [f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]]
+    words = [f"Of {len(cells):,} cases, {'; '.join(parts)}."]
+    if len(parts) == 1:
+        words = [f"In all {len(cells):,} cases {says[next(iter(counts))]}."]
+    words += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
+    return " ".join(filter(None, words))
+
+
+ONCE_ONLY = "once"
+
+
+def _kind(cell: Mapping[str, Any]) -> str:
+    return ONCE_ONLY if once(cell) else str(cell["verdict"])
+
+
+def _list_in_words(run: AuditRun, cells: Cells) -> str:
+    """Which verdicts *like a person* hold together, of which at most 5% are expected to be wrong, and which do not."""
+    if "together" not in run.tables:
+        return ""
+    named, own = stands_together(run, cells)
+    words = []
+    if len(named) > MOST_NAMED:
+        words.append(f"{capital(LIKE_A_PERSON)} when all are looked at together: {_named(run, named)}")
+    elif named:
+        words.append(f"Of cases named so, at most {ERROR:.0%} are expected to be wrong")
+    if own:
+        whose = "its" if len(own) == 1 else "their"
+        words.append(f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)}")
+    return f"{'; '.join(words)}." if words else ""
+
+
+def _named(run: AuditRun, cells: Cells) -> str:
+    """All cells by name, judge by judge where there are several."""
+    by_judge: dict[str, list[dict[str, Any]]] = {}
+    for cell in cells:
+        by_judge.setdefault(cell["judge"], []).append(cell)
+    if len({cell["judge"] for cell in run.judged}) == 1:
+        return each_place(run, cells)
+    return "; ".join(f"{within(judge)} {each_place(run, of)}" for judge, of in by_judge.items())
+
+
+def _luck(run: AuditRun) -> str:
+    most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
+    if not most >= SHOWN:
+        return ""
+    points = plural(round(100 * most), "percentage point")
+    return f"The judge that looks best in a case may be the luckiest: up to {points} of what it keeps are luck."

@@ -1,0 +1,232 @@
+"""The page of an audit: its parts, what its figures mean, and what `metal audit` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, islice
+from typing import Any
+
+from metal.data.languages import language_name
+from metal.data.records import Criterion
+from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, signature_line, within
+from metal.questions.audit.run import AuditRun
+from metal.runs.columns import Row
+from metal.questions.audit import disagreements
+from metal.questions.audit import judges
+from metal.questions.audit import people
+from metal.questions.audit import verdicts
+from metal.questions.audit.brief import brief as brief
+from metal.show.pages import Payload, cut_to_cells
+from metal.show.parts import across_languages, closing, exclusions_table, headings
+from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
+from metal.version import __version__
+
+LEAST_ROOM = 100_000  # for disagreements and CSV, even where tables and charts alone fill a page
+MANY = 400  # more verdicts than this leave little room for charts
+CHART_ROOM = {False: 530_000, True: 40_000}  # characters of charts on the page, with few verdicts or MANY
+FOLDED_CELLS = 4_500  # of all folded tables with MANY verdicts, whose details come first
+MOST_LEVELS = 7  # more levels than this are counted, not listed
+MATRIX_ROOM = 720_000  # characters of all matrices of verdicts, whose cells have as many lines as fit
+MATRIX_CELLS = 5_500  # cells of matrices; of further judges the page counts the verdicts only
+CELL, LINE = 212, 190  # characters of a cell, and of the line in it
+MOST_REASONS = 600  # more reasons than this are not listed on the page
+WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
+OF_PEOPLE = ("fleiss_kappa", "fleiss_items", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
+
+
+def charts(run: AuditRun) -> list[Chart]:
+    """Every chart of the page, in its order."""
+    of_judges = [chart for criterion in run.audited for chart in judges.agreement_charts(run, criterion)]
+    of_people = [*people.dataset_charts(run), *people.class_charts(run)]
+    return [*of_people, *of_judges, *judges.prompt_charts(run), *people.case_charts(run)]
+
+
+def tables(run: AuditRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    shown = [*people.dataset_tables(run), people.agreement_table(run), people.ceilings_table(run)]
+    shown += filter(None, [exclusions_table(run)])
+    if run.judge_names:
+        shown += [judges.f1_table(run), judges.figures_table(run), people.prediction_table(run)]
+    shown += judges.further_tables(run)
+    shown += judges.difference_tables(run)
+    shown += [table for table in [judges.self_agreement_table(run)] if table.rows]
+    return [*shown, left_out_table(run)]
+
+
+def content(run: AuditRun) -> dict[str, Any]:
+    """What the template shows."""
+    cells = len(run.tables["verdicts"])
+    room = CHART_ROOM[cells > MANY]
+    of_judges = [
+        (criterion, judges.agreement_charts(run, criterion, radars=False))
+        for criterion in (run.audited if run.judge_names else ())
+    ]
+    drawn, left = _fitting([chart for _, of in of_judges for chart in of], room)
+    room -= sum(map(_size, drawn))
+    prompts, prompts_left = _fitting(judges.prompt_charts(run), room)
+    room -= sum(map(_size, prompts))
+    cases, cases_left = _fitting(people.case_charts(run), room)
+    classes, classes_left = _fitting(people.class_charts(run), room - sum(map(_size, cases)))
+    folded = tables(run)
+    shown = {table.name: table for table in (cut_to_cells(folded, FOLDED_CELLS) if cells > MANY else folded)}
+    ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
+    with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
+    lines = (cell.place for of in ranked[:with_matrix] for row in of.cells for cell in row if cell and cell.bar)
+    return {
+        "judges": ranked,
+        "matrices": with_matrix,
+        "judged": verdicts.judged_criteria(run),
+        "names": dict(zip(run.languages, map(name, headings(run.languages)), strict=True)),
+        "label": lambda criterion: criterion.title,
+        "agreement": verdicts.AGREEMENT,
+        "verdicts": cells,
+        "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
+        "bars_left": any(True for _ in lines),
+        "reasons": cells <= MOST_REASONS,
+        "further": [table for table in judges.FURTHER if table in run.tables and table != "justifications"],
+        "tables": shown,
+        "dataset_tables": [shown[table.name] for table in people.dataset_tables(run)],
+        "dataset_charts": people.dataset_charts(run),
+        "people_charts": classes,
+        "classes_left": classes_left,
+        "judge_charts": [(criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges],
+        "charts_left": left + prompts_left + cases_left,
+        "prompt_charts": prompts,
+        "case_charts": cases,
+    }
+
+
+def _fitting(drawn: Sequence[Chart], room: int) -> tuple[list[Chart], int]:
+    """The first charts that fit into so many characters, and how many that leaves out."""
+    totals = accumulate(map(_size, drawn))
+    number = sum(total <= room for total in totals)
+    return list(drawn[:number]), len(drawn) - number
+
+
+def _size(chart: Chart) -> int:
+    """About how many characters a chart takes with its table."""
+    return len(chart.svg) + 60 * len(chart.numbers.rows) * len(chart.numbers.columns)
+
+
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
+    """Disagreements and CSV files, for which there is always some room."""
+    return disagreements.pack(run, csv, max(room, LEAST_ROOM))
+
+
+def left_out_table(run: AuditRun) -> TableView:
+    """Items that do not count, by language and criterion, and what judges left unanswered."""
+    by_cell: dict[tuple[str, str], list[str]] = {}
+    for row in run.records("judges"):
+        unanswered = int(row["asked"]) - int(row["answered"])
+        not_asked = [part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")]
+        missing = [f"{count(unanswered)} unanswered"] if unanswered else []
+        missing += [f"{part.split()[-1]} not asked" for part in not_asked]
+        if missing:
+            key = (row["criterion"], row["language"])
+            by_cell.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(missing)}")
+    rows = []
+    for row in run.records("people"):
+        incomplete, tied = _left_out(row)
+        rows.append(
+            (
+                run.criterion(row["criterion"]),
+                name(language_name(row["language"])),
+                count(row["items_with_class"]),
+                Cell(count(incomplete), f"fewer than {row['min_raters']} people"),
+                count(tied),
+                "; ".join(by_cell.get((row["criterion"], row["language"]), [])) or "nothing",
+            )
+        )
+    columns = ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges")
+    return TableView.of(run, "people", "What was left out", columns, rows, name="left_out", heads=2)
+
+
+def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
+    """One table per criterion, the verdicts with their reasons, how judges agree with themselves."""
+    persons = sum(rater.kind == "human" for rater in run.raters.values())
+    languages = listed(list(map(language_name, run.languages)))
+    compared = f"{plural(persons, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"
+    yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
+    for criterion in run.audited:
+        yield criterion_table(run, criterion)
+        about = {"metal": __version__, "data": run.data["identity"], "stat": "wf1", "crit": criterion.short}
+        yield Paragraph(signature_line(about), soft=True, copied=True)
+    if run.judge_names:
+        yield verdict_table(run)
+        yield from _verdict_reasons(run)
+    else:
+        yield Paragraph("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
+    if len(run.tables["self_agreement"]):
+        yield judges.self_agreement_table(run)
+    yield from closing(run)
+
+
+def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
+    """One criterion, languages in columns: the people, the most frequent class, every judge."""
+    of_people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
+    of_judges = run.records("judges", criterion=criterion.name)
+    rows: Rows = [
+        ["items", *(count(row["items_with_class"]) for row in of_people.values())],
+        ["incomplete / tied", *(" / ".join(map(count, _left_out(row))) for row in of_people.values())],
+    ]
+    for column in run.columns("people"):
+        if column.name in OF_PEOPLE:
+            rows.append([f"people: {column.title}", *(column.text(row) for row in of_people.values())])
+    if of_judges:
+        columns = {column.name: column for column in run.columns("judges")}
+        majority = columns["majority_f1"]
+        lowest = judges.floors(run, criterion)
+        floors = (majority.text(row) if (row := lowest[code]) else UNDEFINED for code in of_people)
+        rows.append([majority.title, *floors])
+        by_judge: dict[str, dict[str, Row]] = {}
+        for row in of_judges:
+            by_judge.setdefault(row["judge"], {})[row["language"]] = row
+        for judge, by_language in by_judge.items():
+            rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in of_people)])
+    notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if of_judges else ()
+    title = f"{criterion.title} ({_scale(criterion)})"
+    heads = ("", *map(language_name, of_people))
+    return TableView.of(run, "judges", title, heads, rows, name=f"on_{run.slug(criterion)}", notes=notes)
+
+
+def _scale(criterion: Criterion) -> str:
+    """The levels and which end is better, where that has a meaning."""
+    levels = criterion.scale.levels
+    text = criterion.scale.describe() if len(levels) <= MOST_LEVELS else f"{len(levels)} labels"
+    if criterion.scale.measure == "nominal" and criterion.direction == "higher":
+        return text
+    return f"{text}; {criterion.direction} is better"
+
+
+def _left_out(row: Row) -> tuple[int, int]:
+    """Items that people rated and that do not count: too few ratings; no aggregate class."""
+    counts = dict(part.split() for part in str(row["dropped"]).split(", ") if part)
+    return int(counts.get("incomplete", 0)), int(counts.get("tied", 0))
+
+
+def _judged(run: AuditRun, row: Row | None) -> Cell | str:
+    if row is None:
+        return ""
+    columns = {column.name: column for column in run.columns("judges")}
+    f1, kappa = columns["weighted_f1"], columns["kappa"]
+    below = [f1.ends(row), f"{kappa.title} {kappa.text(row)}", coverage(row["coverage"]) if row["coverage"] < 1 else ""]
+    return Cell(f1.text(row), "\n".join(filter(None, below)))
+
+
+def verdict_table(run: AuditRun) -> TableView:
+    """Judges and criteria in rows, languages in columns, verdicts in cells."""
+    rows = sorted(run.records("verdicts"), key=lambda row: run.judge_names.index(row["judge"]))
+    keys = {"judge": "judge", "criterion": ""}
+    of, notes = (lambda rows: Cell(rows[0]["verdict"])), (verdicts.AGREEMENT,)
+    return across_languages(run, "verdicts", "Verdicts", rows, keys, of, notes=notes)
+
+
+def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
+    records = run.records("verdicts")
+    if len(records) > WITH_REASONS:
+        yield Paragraph(f"The reasons for all {len(records)} verdicts stand in tables/verdicts.csv.")
+        return
+    for row in records:
+        where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
+        beside = verdicts.beside_words(run, row)
+        yield Paragraph(" ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside]))

@@ -1,0 +1,292 @@
+"""Every verdict of an audit as it is shown: word, sign, what the judge keeps, the reason."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from metal.auditing.cells import worst_level
+from metal.auditing.panel import confirmed_words
+from metal.auditing.scores import ONCE, RECALIBRATED
+from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, NOTHING, THIN
+from metal.auditing.verdict import (
+    AS_GOOD,
+    AS_GOOD_ONCE,
+    DISAGREE,
+    INFORMATIVE,
+    LIKE_A_PERSON,
+    UNDECIDED,
+    UNINFORMATIVE,
+    UNSURE,
+)
+from metal.data.languages import UNNAMED, language_name
+from metal.data.records import Criterion
+from metal.data.text import (
+    UNDEFINED,
+    capital,
+    known,
+    percent,
+    plural,
+    rounded,
+    signed,
+    with_minus,
+    within,
+)
+from metal.questions.audit.run import AuditRun
+from metal.runs.columns import Row
+
+AGREEMENT = "Agreement with these people, not truth: what all get wrong counts as right."
+
+# Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
+SIGNS = {
+    LIKE_A_PERSON: ("●", "good"),
+    AS_GOOD: ("●", "good"),
+    INFORMATIVE: ("◐", "some"),
+    UNINFORMATIVE: ("○", "none"),
+    DISAGREE: ("≠", "split"),
+    UNDECIDED: ("…", "open"),
+}
+
+
+# As it is said where there is room: the six words of a verdict, by sign.
+WORDS = {
+    "good": "Like a person",
+    "once": "Like one once recalibrated",
+    "some": "Informative",
+    "none": "Uninformative",
+    "split": "People disagree",
+    "open": "Undecided",
+}
+OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}  # of runs before version 0.2
+UNCERTAIN = "too uncertain"
+LINE = 6.0, 76.0  # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
+
+
+@dataclass(frozen=True)
+class VerdictCell:
+    """A verdict on a judge in a language on a criterion.
+
+    style: its look, a key of WORDS. kept: what stands below; short: the same where there is little room, and nothing
+    that the verdict says already; figure: with the number of items. bar: the interval and the mark on a cell's line, as
+    paths; None where the share kept is not known. reason: the whole sentence; place: its anchor on the page. lines:
+    what other runs say of it.
+    """
+
+    row: Row
+    style: str
+    kept: str
+    short: str
+    figure: str
+    bar: tuple[str, str] | None
+    reason: str
+    place: str
+    lines: tuple[str, ...] = ()
+
+    @property
+    def sign(self) -> str:
+        """Tells the verdict without its colour."""
+        return SIGNS[self.row["verdict"]][0]
+
+    @property
+    def words(self) -> str:
+        """The verdict as it is said where there is room, in the words of its run."""
+        old = self.row["verdict"] == AS_GOOD or AS_GOOD_ONCE in self.row["reason"]
+        return OLD_WORDS[self.style] if old and self.style in OLD_WORDS else WORDS[self.style]
+
+    @property
+    def share_kept(self) -> str:
+        """The share that judges are sorted by (`merit`); empty where that is not known."""
+        unknown, share = merit(self.row)
+        return "" if unknown else f"{-share:.2f}"
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word."""
+        return SIGNS[self.row["verdict"]][1]
+
+
+@dataclass(frozen=True)
+class JudgeVerdicts:
+    """The verdicts on a judge. cells: criteria in rows, languages in columns; None where there is no verdict."""
+
+    judge: str
+    kind: str
+    cells: tuple[tuple[VerdictCell | None, ...], ...]
+
+    @property
+    def counts(self) -> list[tuple[str, str, int]]:
+        """Style, words and number of each verdict that it got, best first."""
+        cells = [cell for row in self.cells for cell in row if cell]
+        styles = Counter(cell.style for cell in cells)
+        words = {cell.style: cell.words for cell in cells}
+        return [(style, words[style], styles[style]) for style in WORDS if styles[style]]
+
+
+def judged_criteria(run: AuditRun) -> list[Criterion]:
+    """The criteria that have verdicts."""
+    have = set(run.tables["verdicts"]["criterion"])
+    return [criterion for criterion in run.criteria.values() if criterion.name in have]
+
+
+def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
+    """The verdicts on each judge, in the order of the audit; none without judges."""
+    criteria, languages = judged_criteria(run), run.languages
+    by = {(row["judge"], row["criterion"], row["language"]): row for row in run.records("verdicts")}
+    lines: dict[tuple[str, str, str], list[str]] = {}
+    for remark in run.lines:
+        key = remark["judge"], remark["criterion"], remark["language"]
+        lines.setdefault(key, []).append(f"{remark['question']}: {remark['line']}")
+    pairs = run.records("pairs") if "pairs" in run.tables else ()
+    first = {(row["judge"], row["criterion"], row["language"]): row["first_place"] for row in pairs}
+    return [
+        JudgeVerdicts(
+            judge,
+            run.raters[judge].kind if judge in run.raters else "",
+            tuple(
+                tuple(
+                    _cell(run, row, f"why-{which}-{down}-{across}", lines.get(key, ()), first.get(key))
+                    if (row := by.get(key := (judge, criterion.name, language)))
+                    else None
+                    for across, language in enumerate(languages, 1)
+                )
+                for down, criterion in enumerate(criteria, 1)
+            ),
+        )
+        for which, judge in enumerate(run.judge_names, 1)
+    ]
+
+
+def standing(of: JudgeVerdicts) -> tuple[float, ...]:
+    """Sorts judges: baselines last, then by how many good verdicts they got, then by how much they know (`merit`)."""
+    cells = [cell for row in of.cells for cell in row if cell]
+    counts = Counter(cell.style for cell in cells)
+    merits = [merit(cell.row) for cell in cells]
+    unknown = min((each for each, _ in merits), default=True)
+    best = [value for each, value in merits if each == unknown] or [0.0]
+    good = (-counts[style] for style in ("good", "once", "some"))
+    return of.kind == "baseline", *good, unknown, sum(best) / len(best)
+
+
+def once(row: Row) -> bool:
+    """Whether the judge is like a person once its scores are recalibrated."""
+    return ONCE in row["reason"] or AS_GOOD_ONCE in row["reason"]
+
+
+def merit(row: Row, end: str = "") -> tuple[bool, float]:
+    """Low for a judge that keeps much of a person's kappa; where that is unknown, for one far above a constant.
+
+    end: `_low` or `_high`, to go by that end of the interval. Of runs before version 0.2: the share of exact answers.
+    """
+    share, above = row.get(f"kappa_kept{end}", row[f"share_kept{end}"]), row[f"above_constant{end}"]
+    return not known(share), -share if known(share) else -above if known(above) else 0.0
+
+
+def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
+    """The shares kept, each said in words: of exact answers and, on ordered scales, of the order.
+
+    form: of a column of the row. Empty where neither is known.
+    """
+    exact = form(row, "share_kept") if known(row["share_kept"]) else ""
+    if not known(row.get("order_kept")):
+        return f"keeps {exact}" if exact else ""
+    order = f"order {form(row, 'order_kept')}"
+    return f"exact {exact}, {order}" if exact else order
+
+
+def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
+    """`72%`, with the order `72/91%`, `order 91%` alone: of a column, in the form given."""
+    exact = form("share_kept") if known(row["share_kept"]) else ""
+    if not known(row.get("order_kept")):
+        return exact
+    order = form("order_kept")
+    return f"{exact.removesuffix('%')}/{order}" if exact else f"order {order}"
+
+
+def beside_words(run: AuditRun, row: Row) -> list[str]:
+    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they hardly confirm."""
+    if "p_like" not in row:  # of a run before version 0.2
+        return []
+    words = [row["panel"]] if row["panel"] else []
+    if doubt := confirmed_words(row, bad_label(run, row["criterion"])):
+        these = f"these {plural(int(row['items']), 'item')}"
+        words.append(f"{doubt}; have somebody who knows the language decide on {these} wherever people differ")
+    return [sentence(each) for each in words]
+
+
+def bad_label(run: AuditRun, criterion: str) -> str:
+    """The label at the bad end as reasons have it; empty where a criterion has none."""
+    asked = run.criteria[criterion]
+    worst = worst_level(asked, run.settings.get("bad", ""))
+    if worst is None:
+        return ""
+    return worst.label if asked.scale.measure == "nominal" else worst.shown
+
+
+def _cell(run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
+    """first: of a judge of pairs, how often it chose what was shown first."""
+    of_case = [within(row["judge"]), run.criteria[row["criterion"]].title]
+    where = ", ".join([*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)])
+    reason = " ".join([f"{where}: {row['verdict']}. {sentence(row['reason'])}", *beside_words(run, row)])
+    style = "once" if once(row) else SIGNS[row["verdict"]][1]
+    items, first_place = plural(int(row["items"]), "item"), f"first place {percent(first)}" if known(first) else ""
+    keeps, short = (" · ".join(filter(None, (words, first_place))) for words in _kept(row))
+    parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
+    elsewhere = tuple(map(sentence, lines))
+    return VerdictCell(row, style, keeps, short, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
+
+
+def _kept(row: Row) -> tuple[str, str]:
+    """What the judge keeps, or where it stands to a constant, or else what is missing; the same in short."""
+    if row["verdict"] == UNDECIDED:
+        missing = _missing(row)
+        return missing, "" if known(row["items_needed"]) or missing == UNCERTAIN else missing
+    if row["verdict"] == DISAGREE or not known(row["above_constant"]):
+        return "", ""
+    if row["verdict"] == INFORMATIVE and not once(row) and RECALIBRATED in row["reason"]:
+        return "only once recalibrated", "only once recalibrated"
+    kept = kept_of_person(row, lambda row, column: percent(row[column]))
+    if kept and not row["share_kept"] < 0:
+        return kept, shortly_kept(row, lambda column: percent(row[column]))
+    if not known(row["share_kept"]) and row["above_constant"] > 0:
+        above = signed(row["above_constant"])
+        better = f"{above} better than a constant"
+        if row["verdict"] == INFORMATIVE and not row["above_constant_low"] > 0:
+            return "by its order alone", ""
+        return ("no better than a constant", "") if above == "0.00" else (better, better)
+    if known(row["above_constant_high"]) and not row["above_constant_high"] < 0:
+        return "no better than a constant", ""
+    given = "as given worse than a constant"
+    return (given, given) if once(row) else ("worse than a constant", "")
+
+
+def _missing(row: Row) -> str:
+    """What an undecided verdict lacks, in a few words; its reason has all of them."""
+    lacks = {
+        f"about {rounded(row['items_needed'])} needed": known(row["items_needed"]),
+        NOTHING: NOTHING in row["reason"],
+        "none rated by both": not row["items"],
+        "too few": row["items"] < MIN_ITEMS,
+        "too few sources": row["sources"] < MIN_SOURCES,
+        "too few of each answer": THIN in row["reason"],
+        "people may disagree": UNSURE in row["reason"],
+    }
+    return next((words for words, holds in lacks.items() if holds), UNCERTAIN)
+
+
+def _bar(row: Row) -> tuple[str, str] | None:
+    """The interval of the share kept, to the line's end where it has none, and its mark: an arrow beyond the line."""
+    if not known(row["share_kept"]):
+        return None
+    left, right = LINE
+    ends = {"share_kept_low": -math.inf, "share_kept": 0.0, "share_kept_high": math.inf}
+    shares = (row[end] if known(row[end]) else unknown for end, unknown in ends.items())
+    low, value, high = (left + (right - left) * share for share in shares)
+    mark = "M96 1l4 5l-4 5" if value > 100 else "M4 1l-4 5l4 5" if value < 0 else f"M{value:.1f} 0v12"
+    return f"M{min(max(low, 0.0), 100.0):.1f} 6H{min(high, 100.0):.1f}", mark
+
+
+def sentence(words: str) -> str:
+    """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
+    return with_minus(capital(words)) + "." if words else UNDEFINED

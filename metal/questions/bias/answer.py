@@ -1,0 +1,184 @@
+"""The first screen of a language-bias audit: in which languages a judge leans."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+
+from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
+from metal.data.languages import language_name
+from metal.data.text import count, estimate, interval, known, listed, percent, plural, signed, within
+from metal.questions.bias.conditions import CHANGES
+from metal.questions.bias.compute import BESIDE, PEOPLE
+from metal.questions.bias.language_pairs import BY_PAIRS
+from metal.questions.bias.run import BiasRun, blind
+from metal.runs.columns import Row
+from metal.show.parts import criterion_in_words, judges_by_language, places
+from metal.show.view import Remark
+
+MOST_NAMED = 4
+
+
+def headline(run: BiasRun) -> str:
+    """In which languages the judge leans, and by how much."""
+    rows = run.records("language_bias")
+    leans = sorted(
+        (row for row in rows if row["says"] == LEANS), key=lambda row: -abs(row["lean"]) / run.span(row["criterion"])
+    )
+    judges = list(dict.fromkeys(row["judge"] for row in rows))
+    if leans:
+        return _leaning(run, leans)
+    if all(row["says"] == EVEN for row in rows):
+        who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
+        return f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within {MARGIN:.0%} of the scale."
+    unknown = sum(row["says"] not in (EVEN, LEANS) for row in rows)
+    return f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether there is one."
+
+
+def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
+    """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest first."""
+    judge, criterion, by = (leans[0][key] for key in ("judge", "criterion", "by"))
+    own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
+    ends = max(own, key=lambda row: row["lean"]), min(own, key=lambda row: row["lean"])
+    named = [row for row, far in zip(ends, (ends[0]["lean"] > 0, ends[1]["lean"] < 0), strict=True) if far]
+    who, high, low = f"{within(judge)} is", "most lenient in", "most severe in"
+    if by == BY_PAIRS:
+        who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
+        high, low = "most often by", "least often by"
+    elif judge == PEOPLE:
+        who, high, low = "People's scores are", "highest in", "lowest in"
+    words = [
+        f"{high if row['lean'] > 0 else low} {language_name(row['language'])} "
+        f"({percent(row['mean']) if by == BY_PAIRS else signed(row['lean'])})"
+        for row in named
+    ]
+    others = [row for row in leans if row not in named]
+    more = f" {plural(len(others), 'more case leans', 'more cases lean')}." if others else ""
+    if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
+        more += f" In {listed(unseeing)} it is not shown to tell better from worse."
+    beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
+    scale = run.criteria[criterion].scale.ends
+    if scale and len({run.span(row["criterion"]) for row in leans}) > 1:  # far is by the share of the scale
+        on = f" (scored {scale[0]:g} to {scale[1]:g}){on}"
+    return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
+
+
+def cards(run: BiasRun) -> Iterator[Remark]:
+    """What naive figures would say, where the judge is blind, what to do next."""
+    rows = run.records("language_bias")
+    if naive := _naive(run, rows):
+        yield Remark("Beware of simple differences", naive)
+    if unseeing := _blind(run, rows):
+        yield Remark("Blind there", unseeing)
+    if moved := _moved(run):
+        yield Remark("What changes scores", moved)
+    if noticed := _noticed(run):
+        yield Remark("Wrong language or script", noticed)
+    if severe := _severe(run):
+        yield Remark("People apart from the others", severe)
+    if any(row["by"] == BESIDE for row in rows):
+        verb = "design anchors" if any(row["there"] for row in run.records("anchors")) else "bias plan"
+        command = f"metal {verb} {shlex.quote(str(run.data.get('path', 'DATASET')))}"
+        yield Remark("What to do next", f"To tell the judge from its people: {anchors_said(run)}", command)
+
+
+def anchors_said(run: BiasRun) -> str:
+    """How many contents the people of every language should rate, and whether there are any."""
+    rows = run.records("anchors")
+    counted = [row for row in rows if known(row["contents"])]
+    if not counted:
+        return "let every panel rate some contents that exist in each language, or let the judge rate such."
+    most = max(counted, key=lambda row: row["contents"])
+    where = f"{language_name(most['language'])}, {criterion_in_words(run, most['criterion'])}"
+    shared = (
+        f"{count(most['there'])} are there" if most["there"] else "none is there, so that they have to be translated"
+    )
+    return (
+        f"let every panel rate {plural(int(most['contents']), 'content')} that exist in each language ({where} takes "
+        f"most; {shared}), or let the judge rate such."
+    )
+
+
+def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
+    """Where the naive figures mislead most; empty where they hardly differ, or nothing can be said."""
+    off = [
+        (abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]), row)
+        for row in rows
+        if row["says"] in (EVEN, LEANS) and known(row["gap_low"]) and known(row["naive_difference"])
+    ]
+    far, worst = max(off, key=itemgetter(0), default=(0.0, {}))
+    if far < MARGIN / 2 or worst["gap_low"] <= worst["naive_difference"] <= worst["gap_high"]:
+        return ""
+    return (
+        f"The judge's scores less people's mislead most in {_where(run, worst)}: they give "
+        f"{signed(worst['naive_difference'])}, but among equally good outputs it is {estimate(worst, 'gap', signed)}."
+    )
+
+
+def _where(run: BiasRun, row: Row) -> str:
+    """`Basque (overall score, gpt-4)`"""
+    return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}, {within(row['judge'])})"
+
+
+def _moved(run: BiasRun) -> str:
+    """Which conditions that should not matter change scores, the largest change first."""
+    rows = [row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]]
+    rows.sort(key=lambda row: -abs(row["change"]) / run.span(row["criterion"]))
+    return _first(
+        [
+            f"{within(row['what'])}: {signed(row['change'])} in {_where(run, row)}, "
+            f"{interval(row['change_low'], row['change_high'], signed)}"
+            for row in rows
+        ]
+    )
+
+
+def _noticed(run: BiasRun) -> str:
+    """Where a wrong language or script is noticed least, and where it changes most what it should not."""
+    rows = run.records("conditions")
+    least = min((row for row in rows if known(row["noticed"])), key=lambda row: row["noticed"], default=None)
+    most = max((row for row in rows if known(row["collateral"])), key=lambda row: row["collateral"], default=None)
+    words = [
+        f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of outputs in "
+        f"{_where(run, row)}, {within(row['what'])}"
+        for verb, key, row in (
+            ("Noticed least, in", "noticed", least),
+            ("Other scores change most, in", "collateral", most),
+        )
+        if row
+    ]
+    return " ".join(f"{each}." for each in words)
+
+
+def _severe(run: BiasRun) -> str:
+    """Who scores much lower or higher than the others on the same outputs, the farthest first."""
+    rows = [row for row in run.records("severity") if row["says"]]
+    rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
+    return _first(
+        [
+            f"{within(row['person'])} is {row['says']}: {signed(-row['lower_by'])} in {language_name(row['language'])} "
+            f"({criterion_in_words(run, row['criterion'])})"
+            for row in rows
+        ]
+    )
+
+
+def _first(cases: Sequence[str]) -> str:
+    """The first cases as a sentence, and how many more there are; empty without any."""
+    more = [f"and {len(cases) - MOST_NAMED} more"] if len(cases) > MOST_NAMED else []
+    return "; ".join([*cases[:MOST_NAMED], *more]) + "." if cases else ""
+
+
+def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
+    """Where a judge is blind; empty where it is nowhere."""
+    named = [_where(run, row) for row in rows if blind(row)]
+    if not named:
+        return ""
+    where = places(named, MOST_NAMED)
+    return f"Not shown to tell better from worse in {where}: a shift there is no leniency."
+
+
+def scope(run: BiasRun) -> str:
+    """What was compared, for the line above the headline."""
+    return judges_by_language(run, "language_bias")

@@ -1,0 +1,124 @@
+"""The first screen of a board: who agrees best with people, and how far below a person that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from metal.boards.cells import ALL_LANGUAGES
+from metal.data.pairs import IN_PAIRS
+from metal.data.text import coverage, figure, interval, known, listed, plural, signed, within
+from metal.questions.board.run import BoardRun
+from metal.runs.columns import Row
+from metal.questions.board.raters import one_person
+from metal.questions.board.words import ahead, best_generators, best_single, pearson, people_in_words
+from metal.show.parts import data_of, go_on, main_place, places, to_hand_out
+from metal.show.view import Remark
+
+MOST_NAMED = 3
+LITTLE = 0.005  # of r: rounded away
+
+
+def _ranked(run: BoardRun) -> list[Row]:
+    """The raters of the main ranking whose r is defined, best first."""
+    return [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
+
+
+def headline(run: BoardRun) -> str:
+    """The answer in a sentence."""
+    rows, where = _ranked(run), main_place(run)
+    if not rows:
+        return f"Nobody's agreement with people is defined {where}."
+    best = rows[0]
+    who = within(best["rater"])
+    if not (known(best["pearson_low"]) and best["pearson_low"] > 0):
+        which = "the only rater" if len(rows) == 1 else "the first"
+        return f"No rater is shown to go with people {where}: {which}, {who}, has {pearson(best)}."
+    agrees = "agrees best with people"
+    if len(rows) == 1:
+        alone = run.rows("raters")["rater"].nunique() == 1
+        agrees = "agrees with people" if alone else "is the only rater that could be compared with people"
+    return f"{who} {agrees} {where} (r {figure(best['pearson'])}){_beside_a_person(run, best)}."
+
+
+def _beside_a_person(run: BoardRun, best: Row) -> str:
+    """How far a rater is from one of the people, who is compared with the others."""
+    ceiling = one_person(run, run.main, run.language)
+    if ceiling is None:
+        return "; how well a person would agree is not known"
+    gap = ceiling - best["pearson"]
+    if abs(gap) < LITTLE:
+        return ", as well as one of the people does"
+    gap = round(ceiling, 2) - round(best["pearson"], 2)  # as both are printed
+    return f", {figure(abs(gap))} {'below' if gap > 0 else 'above'} one of the people (r {figure(ceiling)})"
+
+
+def lead(run: BoardRun) -> str:
+    """Whether the first is shown to be ahead."""
+    rows = _ranked(run)
+    return f"{ahead(run, rows)}{best_single(run, rows)}" if rows else ""
+
+
+def scope(run: BoardRun) -> str:
+    """What was compared, for the line above the headline."""
+    generators = run.rows("generators")["generator"].nunique() if len(run.tables["generators"]) else 0
+    languages = sum(code != ALL_LANGUAGES for code in run.languages)
+    parts = [plural(run.rows("raters")["rater"].nunique(), "rater"), people_in_words(run)]
+    parts += [plural(generators, "generator")] if generators else []
+    return " · ".join([*parts, plural(languages, "language"), f"version {run.version}"])
+
+
+def cards(run: BoardRun) -> Iterator[Remark]:
+    """Beware, who leads among generators, what to do next."""
+    if beware := _beware(run):
+        yield beware
+    if both := _both_ways(run):
+        yield Remark("One by one, or in pairs", both)
+    if first := best_generators(run):
+        yield Remark("Who leads among the generators", first)
+    if len(run.people_names) == 1:
+        words = "With a second person on the same outputs the board can say how well people themselves agree:"
+        yield Remark("What to do next", words, to_hand_out(run))
+    elif "llm" in run.kinds.values():
+        words = "In which language, and for which criterion, a judge agrees with people as people do:"
+        yield Remark("What to do next", words, go_on(run, "audit"))
+    else:
+        yield Remark(
+            "What to do next",
+            "Let an LLM judge join the board:",
+            f"metal judge {data_of(run)} --judge MODEL",
+        )
+
+
+def _both_ways(run: BoardRun) -> str:
+    """Judges that rated outputs and compared them, side by side; empty without one."""
+    by_name = {row["rater"]: row for row in _ranked(run)}
+    pairs = [(row, by_name[name]) for row in by_name.values() if (name := f"{row['rater']}{IN_PAIRS}") in by_name]
+    words = [
+        f"{within(alone['rater'])} has {pearson(alone)} one by one and {pearson(paired)} in pairs"
+        for alone, paired in pairs[:MOST_NAMED]
+    ]
+    return f"{listed(words)}." if words else ""
+
+
+def _beware(run: BoardRun) -> Remark | None:
+    """Raters that prefer machines; outputs that some did not score; languages taken together."""
+    here: dict[str, Any] = {"criterion": run.main, "language": run.language}
+    over = [row for row in run.records("overrating", **here) if known(row["value"]) and row["low"] > 0]
+    if over:
+        most = max(over, key=lambda row: row["value"])
+        words = (
+            f"{plural(len(over), 'rater')} {'prefers' if len(over) == 1 else 'prefer'} machine writing to human "
+            f"writing that people find equally good, most {within(most['rater'])}: {signed(most['value'])} standard "
+            f"deviations {interval(most['low'], most['high'], signed)}."
+        )
+        return Remark("Beware of machines judging machines", words)
+    partly = [row for row in run.records("raters", **here) if row["coverage"] < 1]
+    if partly:
+        named = [f"{within(row['rater'])} {coverage(row['coverage'])}" for row in partly]
+        words = f"Not all that people rated was scored; {places(named, MOST_NAMED)} of it."
+        return Remark("Beware of gaps", words)
+    if run.language == ALL_LANGUAGES:
+        words = "Languages are taken together, so that their differences count too. The tables have each alone."
+        return Remark("Beware of the mean", words)
+    return None

@@ -1,0 +1,312 @@
+"""Raters by how far they go with people, who overrates machines, and who may stand in for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metal.boards.crowd import CrowdSettings
+from metal.data.text import (
+    UNDEFINED,
+    count,
+    figure,
+    interval,
+    known,
+    name,
+    p_value,
+    plural,
+    printable,
+    signed,
+    with_minus,
+    within,
+)
+from metal.questions.board.run import KINDS, OPTIONAL, BoardRun
+from metal.runs.columns import Row
+from metal.runs.run import spoken
+from metal.show.charts.dots import MOST_DOTS, Dot, dots_chart
+from metal.show.charts.scatter import disagreement, panels
+from metal.show.parts import Heat, places, reasons
+from metal.show.view import Cell, Chart, Rows, Section, TableView
+
+MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}  # series of each kind in every chart
+LOOKS = {kind: (MARKERS[kind], words) for kind, words in KINDS.items()}
+MOST_NAMED = 3
+MOST_RATERS = 60  # of a map
+EDGES = (-0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of r, between one shade and the next
+AREA = CrowdSettings().area
+MOST_PANELS = 12  # the raters that agree best
+MOST_ANSWERS = 60
+ONE_PERSON = "one person against the others"
+
+
+def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "raters") -> TableView:
+    """Every rater of a criterion in a language, best first."""
+    rows = run.records("raters", criterion=criterion, language=language)
+    priced = any(known(row["cost_per_thousand"]) for row in rows)
+    return TableView.of_figures(
+        run,
+        "raters",
+        f"Raters by agreement with people: {run.where(criterion, language)}",
+        rows,
+        cells={"kind": lambda row: _kind(run, row)},
+        without=() if priced else ("cost_per_thousand",),
+        name=key,
+        heads=3,
+        notes=reasons(run, "raters", rows),
+    )
+
+
+def _kind(run: BoardRun, row: Row) -> str:
+    """What a rater is; of people who count as one, how many they are."""
+    several = known(row["people"]) and row["people"] > 1
+    return plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])
+
+
+def ranking_chart(run: BoardRun, key: str = "raters_pearson", most: int = MOST_DOTS) -> Chart:
+    """r over outputs on the main criterion, of all raters or the first."""
+    ceiling = one_person(run, run.main, run.language)
+    return _ranking_chart(run, key, "pearson", "r over single outputs", ceiling, most)
+
+
+def ranking_charts(run: BoardRun) -> list[Chart]:
+    """r over outputs and r between generators on the main criterion, in one order."""
+    over = ranking_chart(run)
+    between = _ranking_chart(run, "raters_system_pearson", "system_pearson", "r between generators' means")
+    return [over, *([between] if between.svg else [])]
+
+
+def _ranking_chart(
+    run: BoardRun, key: str, column: str, what: str, ceiling: float | None = None, most: int = MOST_DOTS
+) -> Chart:
+    ranked = run.records("raters", criterion=run.main, language=run.language)
+    rows = [Dot.of(row, column, row["rater"], run.kinds[row["rater"]]) for row in ranked]
+    figures = [
+        f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}".strip()
+        for dot in rows[:most]
+        if known(dot.value)
+    ]
+    highest = figure(max((dot.value for dot in rows if dot.value is not None and known(dot.value)), default=None))
+    best = [within(dot.label) for dot in rows if figure(dot.value) == highest]
+    shown = plural(len(rows[:most]), "rater")
+    alt = f"Dots with 95% intervals of {shown}, one per row, best first by r over outputs: {what}. "
+    alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
+    if ceiling is not None:
+        alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
+    return dots_chart(
+        key,
+        f"{what}: {run.where(run.main, run.language)}",
+        alt,
+        rows,
+        LOOKS,
+        value="r",
+        between={"kind": lambda dot: run.kind(dot.label), "ranks": lambda dot: dot.ranks},
+        source="raters",
+        finding=f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with {highest}."
+        if figures[1:]
+        else "",
+        most=most,
+        mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
+        beside="ranks",
+    )
+
+
+def one_person(run: BoardRun, criterion: str, language: str) -> float | None:
+    """r of one of the people with the others; None where undefined."""
+    for row in run.records("people", criterion=criterion, language=language):
+        return float(row["one_against_others"]) if known(row["one_against_others"]) else None
+    return None
+
+
+def further_rankings(run: BoardRun) -> list[tuple[str, TableView]]:
+    """Every other criterion and language: who is first there, and the table."""
+    rankings = []
+    for place, cell in enumerate(run.cells[1:], 2):
+        table = ranking_table(run, *cell, f"raters_{place}")
+        first = run.records("raters", criterion=cell[0], language=cell[1])[0]
+        best = f"{within(first['rater'])} {figure(first['pearson'])}" if known(first["pearson"]) else "no r is defined"
+        rankings.append((f"{run.where(*cell)}: {best}", table))
+    return rankings
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of a table: its name, who may be overrated, and the words of a finding."""
+
+    table: str
+    whom: str
+    over: str
+    under: str
+
+    def title(self, run: BoardRun) -> str:
+        """`Machines, people's judgement being equal: coherence, Hindi`."""
+        return f"{self.whom}, people's judgement being equal: {run.where(run.main, run.language)}"
+
+
+MACHINES = _Question("overrating", "Machines", "overrates", "underrates")
+FAMILY = _Question("self_preference", "Generators of the judge's own family", "prefers its own", "disfavours its own")
+
+
+def overrating_tables(run: BoardRun) -> list[TableView]:
+    """The tables that have rows on the main criterion."""
+    return [table for question in (MACHINES, FAMILY) if (table := _table(run, question)).rows]
+
+
+def overrating_charts(run: BoardRun) -> list[Chart]:
+    """The charts of what is defined."""
+    return [chart for question in (MACHINES, FAMILY) if (chart := _overrating_chart(run, question))]
+
+
+def _rows(run: BoardRun, question: _Question) -> list[dict[str, Any]]:
+    """Those most overrating first; those without figure last."""
+    rows = run.records(question.table, criterion=run.main, language=run.language)
+    return sorted(rows, key=lambda row: (not known(row["value"]), -row["value"] if known(row["value"]) else 0.0))
+
+
+def _table(run: BoardRun, question: _Question) -> TableView:
+    rows = _rows(run, question)
+    family = question is FAMILY
+    body: Rows = [
+        [
+            name(row["rater"]),
+            run.kind(row["rater"]),
+            *([name(row["family"])] if family else []),
+            Cell(signed(row["value"]), interval(row["low"], row["high"], signed)),
+            _direction_shown(row, question),
+            count(row["outputs"]),
+        ]
+        for row in rows
+    ]
+    columns = ("rater", "kind", *(("family",) if family else ()), "by standard deviations", "", "outputs")
+    notes = reasons(run, question.table, rows)
+    return TableView.of(run, question.table, question.title(run), columns, body, heads=3 if family else 2, notes=notes)
+
+
+def _direction_shown(row: dict[str, Any], question: _Question) -> str:
+    if not known(row["value"]):
+        return ""
+    return question.over if row["low"] > 0 else question.under if row["high"] < 0 else "not shown"
+
+
+def _overrating_chart(run: BoardRun, question: _Question) -> Chart | None:
+    drawn = [row for row in _rows(run, question) if known(row["value"])]
+    if not drawn:
+        return None
+    over = sum(row["low"] > 0 for row in drawn)
+    under = sum(row["high"] < 0 for row in drawn)
+    first, last = (f"{within(row['rater'])} {signed(row['value'])}" for row in (drawn[0], drawn[-1]))
+    return dots_chart(
+        question.table,
+        question.title(run),
+        f"Dots with 90% intervals for {plural(len(drawn), 'rater')}, in standard deviations: {over} above 0 "
+        f"({question.over}), {under} below. First {first}, last {last}.",
+        [Dot(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]]) for row in drawn],
+        LOOKS,
+        value="by",
+        between={"kind": lambda row: run.kind(row.label)},
+        caption=f"{question.title(run)}, as drawn",
+        finding=f"Of {plural(len(drawn), 'rater')} {over} above 0, {under} below, by 90% intervals.",
+        source=question.table,
+        form=signed,
+        sides=("underrated", "overrated"),
+    )
+
+
+def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
+    """Judge or crowd, on the criterion shown first and on all; nothing where the board has neither."""
+    if not all(table in run.tables and len(run.tables[table]) for table in ("crowd_raters", "crowd_answers")):
+        return ()
+    (answer,) = run.records("crowd_answers", criterion=run.main, language=run.language)
+    charts = tuple(chart for chart in [_crowd_chart(run)] if chart)
+    main = Section("", "Judge or crowd?", (with_minus(printable(answer["sentence"])),), charts, (_raters_table(run),))
+    answers = _answers_table(run)
+    further = Section("", "On every criterion and language", tables=(answers,))
+    return (main, further) if len(answers.rows) > 1 else (main,)
+
+
+def _raters_table(run: BoardRun) -> TableView:
+    rows = run.records("crowd_raters", criterion=run.main, language=run.language)
+    title = f"Against the reference people: {run.where(run.main, run.language)}"
+    named = ({**row, "rater": ONE_PERSON} if row["kind"] == "ceiling" else row for row in rows)
+    return against_people(title, rows, run, reasons(run, "crowd_raters", named))
+
+
+def against_people(
+    title: str, rows: Sequence[Row], run: BoardRun | None = None, notes: Iterable[str] = ()
+) -> TableView:
+    """Raters of the table `crowd_raters`, those that agree best with the reference people first; one of these last."""
+    explained = "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds."
+    return TableView.of_figures(
+        run,
+        "crowd_raters",
+        title,
+        sorted(rows, key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0))),
+        described=OPTIONAL["crowd_raters"],
+        cells={"rater": lambda row: ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"])},
+        notes=(explained, *notes),
+    )
+
+
+def _answers_table(run: BoardRun) -> TableView:
+    rows = [
+        (
+            run.criterion(row["criterion"]),
+            spoken(row["language"]),
+            row["answer"],
+            *(Cell(name(row[side] or UNDEFINED), figure(row[f"{side}_pearson"])) for side in ("judge", "crowd")),
+            p_value(row["p_adjusted"], row["at_most"]),
+        )
+        for row in run.records("crowd_answers")
+    ]
+    columns = ("criterion", "language", "answer", "best judge, r", "best crowd, r", "p, corrected")
+    title, answers = "Judge or crowd, everywhere", run.records("crowd_answers")
+    lacking = [
+        f"– best {side}: none rated there" for side in ("judge", "crowd") if not all(row[side] for row in answers)
+    ]
+    return TableView.of(run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS, notes=lacking)
+
+
+def _crowd_chart(run: BoardRun) -> Chart | None:
+    here = {"criterion": run.main, "language": run.language}
+    raters = run.rows("crowd_raters", **here)
+    raters = raters[raters["kind"] != "ceiling"]
+    best = raters.sort_values("pearson", ascending=False, kind="stable").head(MOST_PANELS)
+    (people,) = run.records("people", **here)
+    ends = (people["scale_low"], people["scale_high"]) if known(people["scale_low"]) else None
+    label = f"Outputs as people and raters scored them: {run.where(run.main, run.language)}"
+    return disagreement(
+        "crowd", label, panels(best, run.rows("crowd_dots", **here)), people="people", ends=ends, area=AREA
+    )
+
+
+def language_maps(run: BoardRun) -> list[TableView]:
+    """A map of languages for each criterion that was rated in several, the main one first."""
+    return _heat(run).by_language("raters", least=3)  # one language, and all of them together, are the same
+
+
+def criterion_map(run: BoardRun) -> TableView | None:
+    """Criteria, in the language of the main ranking; None where there is only one."""
+    return _heat(run).by_criterion("raters")
+
+
+def generator_map(run: BoardRun) -> TableView | None:
+    """The outputs of each generator by themselves, on the main criterion; None where there is one generator only."""
+    rows = run.records("within_generators", criterion=run.main, language=run.language)
+    title = f"r within each generator: {run.where(run.main, run.language)}"
+    return _heat(run).view("within_generators", "within", title, rows, "generator", name)
+
+
+def _heat(run: BoardRun) -> Heat:
+    """r with people, in the order of the main ranking."""
+    return Heat(
+        run,
+        who="rater",
+        figure="pearson",
+        words="r",
+        form=figure,
+        shade=lambda r: sum(r >= edge for edge in EDGES),
+        head=lambda rater: Cell(name(rater), run.kind(rater)),
+        order=list(run.rows("raters", criterion=run.main, language=run.language)["rater"]),
+        blank="the rater scored nothing there that people rated.",
+        most=MOST_RATERS,
+    )

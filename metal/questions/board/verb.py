@@ -1,0 +1,301 @@
+"""`metal.billboard`: raters and generators ranked; `metal.submit_*`: a generator or metric joins a board, or leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+
+from metal.api.options import (
+    ExcludeNoisy,
+    Names,
+    Option,
+    Pairs,
+    Permutations,
+    Progress,
+    Resamples,
+    Seed,
+    StrPath,
+    documented,
+    names,
+    no_progress,
+    settings_of,
+)
+from metal.api.read import NOWHERE, as_dataset, folder_of, load, with_runs
+from metal.api.reading import ReadingOptions
+from metal.errors import MetalError, UsageError
+
+if TYPE_CHECKING:
+    from metal.questions.board.result import Billboard
+    from metal.api.read import Data, Ratings
+    from metal.boards.board import Board
+    from metal.boards.submitting import Joined
+
+
+@documented
+def billboard(
+    data: Data,
+    *ratings: Ratings,
+    reference: Annotated[
+        str,
+        Option(
+            "Whom to agree with: group=expert, or rater=A1,A2. Everybody else is a rater. [default: all people]",
+            metavar="PEOPLE",
+        ),
+    ] = "",
+    criteria: Annotated[Names, Option("Criteria, or overall; default all, and overall.", "-c")] = (),
+    languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
+    raters: Annotated[Names, Option("Raters on the board; default all in the data.", "-r")] = (),
+    common: Annotated[bool, Option("Compare on the outputs that every rater scored.")] = False,
+    expected: Annotated[
+        bool, Option("Score judges by the mean of levels by token probabilities, where they have it.", rare=True)
+    ] = False,
+    members: Annotated[Names, Option("Kinds of rater the ensemble is made of. [default: metric]", rare=True)] = (
+        "metric",
+    ),
+    nonzero: Annotated[int, Option("Members of the ensemble.", metavar="K", least=1, most=50, rare=True)] = 3,
+    alpha: Annotated[
+        float | None, Option("The lasso's alpha. [default: from the interval that gives K members]", rare=True)
+    ] = None,
+    alpha_rule: Annotated[
+        Literal["smallest", "middle"], Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True)
+    ] = "smallest",
+    human: Annotated[Names, Option("Generators that are people, for overrating.")] = (),
+    families: Annotated[
+        Pairs | None,
+        Option("Whose model a generator is, e.g. gpt.", metavar="GENERATOR=FAMILY", aliases=("--family",), rare=True),
+    ] = None,
+    exclude_noisy: ExcludeNoisy = "",
+    at: Annotated[
+        int | None, Option("The board as it was at this version.", metavar="VERSION", least=1, rare=True)
+    ] = None,
+    resamples: Resamples = 2000,
+    permutations: Permutations = 1000,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> Billboard:
+    """Rank the raters of `data` by how they agree with its people, and its generators by the raters that agree best.
+
+    LLM judges, automatic metrics, and people outside the reference stand in one ranking: Pearson's r with the mean of
+    the reference people over all outputs that both scored, with a 95% interval by source; beside it Spearman, Kendall,
+    correlation between generators, soft pairwise accuracy, pairwise accuracy with ties, and the ranks that the data
+    leave open (`2 to 4`), 95% sure for all raters at once. A sparse ensemble of metrics is fitted and shown as it does
+    on generators that it has not seen. Where people are among the generators, the board says who overrates machines.
+
+    `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings are added. A judge of
+    pairs (`metal.judge(pairs="all")`) stands as NAME-pairs beside itself: an output's score is the share of its
+    comparisons that it won.
+
+    A dataset folder keeps its history in board/: it gets a new version whenever its data change or something is
+    submitted (`metal.submit`), and `at` shows what it was like.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; one that has no
+    folder has no history either. progress: called with the cells done and the cells in all.
+
+    Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is not written before
+    `save`. Raises UsageError and DataError.
+    """
+    from metal.questions.board.result import Billboard
+    from metal.boards.board import billboard as ranked
+    from metal.boards.settings import BoardSettings
+    from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
+    from metal.data.pairs import made_pairs, originals, with_comparisons
+    from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
+
+    settings = settings_of(
+        BoardSettings,
+        locals(),
+        members=names(members) or ("metric",),
+        rule=alpha_rule,
+        human_generators=names(human),
+        families=dict(families or {}),
+    )
+    inputs = load(as_dataset(data, reading))
+    board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
+    if board is None and at is not None:
+        raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")
+    runs = tuple(map(folder_of, ratings))
+    compared = {run: pairs for run in runs if (pairs := made_pairs(run))}
+    joined = with_runs(board.dataset if board else inputs.dataset, [run for run in runs if run not in compared])
+    inputs = replace(inputs, dataset=joined, runs=runs)
+    settings = replace(settings, version=board.version if board else 1)
+    dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
+    dataset, made = originals(dataset)
+    for run, pairs in compared.items():
+        dataset = with_comparisons(dataset, run, pairs)
+    stored = stored_ensembles(inputs.folder) if board else []
+    result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
+    warnings = [*made, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]
+    result = with_exclusions(result, excluded, warnings)
+    kept = bool(board and record(board) and store_ensembles(inputs.folder, list(result.ensembles.values())))
+    if at is None and kept:
+        keep_settings(inputs.folder, settings)
+    manifest = inputs.manifest("billboard", dataset, settings.to_dict(), result.raters, result.signature)
+    history = tuple(board.entries[: board.version]) if board else ()
+    ensembles = tuple(result.ensembles.values())
+    return Billboard.of(result, dataset, manifest, (*result.people, *result.raters), history, ensembles, kept)
+
+
+By = Annotated[str, Option("Who submits it. [default: anonymous]")]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A board after a submission.
+
+    board: the dataset's name. version: of the board. what: generator, metric or withdrawn. name: of what joined or
+    left. lines: what came of it, such as how many outputs each metric scored. protections: how a submitted program was
+    kept apart. ranked: the new board of its main criterion, None where it could not be ranked, for the reason in
+    not_ranked. reference: the people it was ranked against, as `metal.billboard(reference=...)` last said; "" for all.
+    earlier_ensembles: signatures of the ensembles the board had before.
+    """
+
+    board: str
+    version: int
+    what: str
+    name: str
+    lines: tuple[str, ...]
+    protections: tuple[str, ...]
+    ranked: Board | None = field(repr=False)
+    not_ranked: str
+    reference: str
+    earlier_ensembles: frozenset[str] = field(repr=False)
+
+
+@documented
+def submit_generator(
+    board: StrPath,
+    outputs: StrPath,
+    *,
+    name: Annotated[str, Option("The generator's name on the board.")],
+    by: By = "",
+    human: Annotated[bool, Option("People wrote these.")] = False,
+    family: Annotated[str, Option("Whose model it is (gpt, gemini, ...), for self-preference.")] = "",
+    allow_missing: Annotated[bool, Option("Take outputs for some of the sources only.")] = False,
+    scores: Annotated[
+        StrPath | None, Option("Their scores by metrics that cannot be run here.", metavar="FILE")
+    ] = None,
+    progress: Progress | None = None,
+) -> Submitted:
+    """Add the generator whose outputs are in `outputs`: a text for each source of `board`.
+
+    `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (Billboard's seg_id and hyp do as
+    well). All sources of the languages in it have to be there once. Every metric of the board that can be run here
+    scores them: METAL's own, and programs that were submitted. Scores by others, such as COMET in its own environment,
+    are handed in with `scores`: a table with the column source and one for each metric, as on the board (higher is
+    better). The rest are named.
+
+    Returns the board after the submission, which is a new version of it. progress: called with steps done and in all,
+    first of scoring, then of ranking. Raises UsageError for a name that is taken, DataError that names every fault of
+    the file; nothing is written then.
+    """
+    from metal.boards import submitting
+
+    joined = submitting.submit_generator(
+        Path(board),
+        Path(outputs),
+        name=name,
+        by=by,
+        human=human,
+        family=family,
+        allow_missing=allow_missing,
+        scores=Path(scores) if scores else None,
+        progress=progress or no_progress,
+    )
+    return _submitted(joined, progress or no_progress)
+
+
+@documented
+def submit_metric(
+    board: StrPath,
+    metric: StrPath,
+    *,
+    name: Annotated[str, Option("The metric's name on the board.")],
+    by: By = "",
+    direction: Annotated[
+        Literal["higher", "lower"] | None,
+        Option("Which scores are better. [default: as the program says]", choices=("higher", "lower")),
+    ] = None,
+    function: Annotated[str, Option("The program's function.")] = "score",
+    signature: Annotated[str, Option("What scores of a table depend on: model, version.", metavar="TEXT")] = "",
+    reads: Annotated[Sequence[StrPath], Option("A file or folder the program may read.")] = (),
+    seconds: Annotated[float, Option("Its time.", least=0, open_ends=True)] = 600.0,
+    memory: Annotated[int, Option("Its memory in MB.", least=64)] = 4096,
+    progress: Progress | None = None,
+) -> Submitted:
+    """Add a metric: `metric` is a program (metric.py), or a table of scores (CSV, TSV, JSONL, Parquet, XLSX).
+
+    A program is a Python file with a function score(output, ...). It runs in a process
+    of its own, with a limit on time, memory and what it writes, and, as far as this system
+    allows, without a network and without any file but its own, those of `reads` and Python's.
+    It is kept with the board, and scores generators that join later.
+
+    A table has the columns output and score, or source, generator and score.
+
+    Returns the board after the submission, which is a new version of it. progress: called with steps done and in all,
+    first of scoring, then of ranking. Raises UsageError for a name that is taken and for a metric that gives no output
+    a score, DataError for a table that cannot be used; nothing is written then.
+    """
+    from metal.boards import submitting
+
+    joined = submitting.submit_metric(
+        Path(board),
+        Path(metric),
+        name=name,
+        by=by,
+        direction=direction,
+        function=function,
+        signature=signature,
+        reads=tuple(map(Path, reads)),
+        seconds=seconds,
+        memory=memory,
+        progress=progress or no_progress,
+    )
+    return _submitted(joined, progress or no_progress)
+
+
+@documented
+def submit_withdraw(board: StrPath, name: str, *, by: By = "", progress: Progress | None = None) -> Submitted:
+    """Take the submission `name` off `board`. It stays in the history, and in every version it was part of.
+
+    Returns the board after it. Raises UnknownName where the board has no submission of this name.
+    """
+    from metal.boards import submitting
+
+    return _submitted(submitting.withdraw(Path(board), name, by), progress or no_progress)
+
+
+def _submitted(joined: Joined, progress: Progress) -> Submitted:
+    """The result, with the board ranked again on its main criterion."""
+    from metal.boards.board import billboard
+    from metal.boards.cells import board_cells, main_criterion, ranked_cells
+    from metal.boards.settings import BoardSettings
+    from metal.boards.store import kept_settings, store_ensembles, stored_ensembles
+    from metal.genie.exclusion import without_noisy
+
+    board = joined.board
+    stored = stored_ensembles(board.folder)
+    ranked, not_ranked, settings = None, "", BoardSettings()
+    try:
+        settings = kept_settings(board.folder, board.version)
+        dataset, _ = without_noisy(board.dataset, board.folder, (), settings.exclude_noisy)
+        main = main_criterion([cell.criterion for cell in ranked_cells(board_cells(dataset, settings))])
+        ranked = billboard(dataset, replace(settings, criteria=(main,)), stored=stored, progress=progress)
+        store_ensembles(board.folder, list(ranked.ensembles.values()))
+    except MetalError as error:  # the submission stands; only its rank is unknown
+        not_ranked = str(error)
+    entry = board.entries[-1]
+    return Submitted(
+        board.base.card.name,
+        entry.version,
+        entry.what,
+        entry.name,
+        joined.lines,
+        joined.protections,
+        ranked,
+        not_ranked,
+        settings.reference,
+        frozenset(str(record["ensemble"]) for record in stored),
+    )

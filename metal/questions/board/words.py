@@ -1,0 +1,353 @@
+"""A board in words: what it says, what its figures mean and which have none, where a newcomer stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from metal.boards.board import Board
+from metal.boards.ensemble import LEAST_COVERAGE, NAME
+from metal.data.text import (
+    count,
+    estimate,
+    figure,
+    interval,
+    known,
+    listed,
+    p_value,
+    plural,
+    ranks,
+    share,
+    signed,
+    within,
+)
+from metal.questions.board.run import KINDS, BoardRun
+from metal.runs.columns import Row, title_of
+from metal.questions.leaderboard.run import LeaderboardRun
+from metal.runs.run import spoken
+from metal.questions.board.raters import one_person
+from metal.show.parts import parts, places
+from metal.show.view import TableView
+from metal.stats.ranks import LEVEL
+
+FEW_SOURCES = 30
+SOURCES = {
+    "r": "Bidimensional Leaderboards 2.1",
+    "SPA": "Thompson et al. 2024",
+    "Pairwise accuracy": "Deutsch et al. 2023",
+    "Ranks": "Mogstad et al. 2024; Holm 1979; Deutsch et al. 2021; Koning and Hemerik 2024",
+    "Ensemble": "Bidimensional Leaderboards 2.2",
+    "Overrating": "Bidimensional Leaderboards 2.3",
+}
+
+
+def facts(run: BoardRun) -> dict[str, str]:
+    """What was ranked, who agrees best, how close to a person, how the ensemble does, and what not to conclude."""
+    rows = [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
+    lines = {
+        "Ranked": _ranked(run),
+        "Agrees best": _best(run, rows),
+        "Against a person": _person(run, rows),
+        "Ensemble": _ensemble(run, rows),
+        "Best generator": best_generators(run),
+        "Overrating": _overrated(run),
+        "Not to be concluded": _limits(run),
+    }
+    return {about: words for about, words in lines.items() if words}
+
+
+def _ranked(run: BoardRun) -> str:
+    kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
+    named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
+    raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
+    generators = run.rows("within_generators")["generator"].nunique() if len(run.tables["within_generators"]) else 0
+    criteria = listed([within(run.criterion(criterion)) for criterion in run.measured])
+    outputs = sum(int(row["outputs"]) for row in run.records("people", criterion=run.main, language=run.language))
+    return (
+        f"{raters} against {people_in_words(run)} on the outputs of {plural(generators, 'generator')} in "
+        f"{languages_in_words(run.languages)}; {plural(len(run.measured), 'criterion', 'criteria')}: "
+        f"{criteria}. Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}: {outputs:,} outputs "
+        f"that people rated. Version {run.version} of the board."
+    )
+
+
+def people_in_words(run: BoardRun | LeaderboardRun) -> str:
+    """`3 people (crowd and expert)`."""
+    groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
+    by = f" ({listed([within(group) for group in groups])})" if groups else ""
+    return people_counted(run) + by
+
+
+def people_counted(run: BoardRun | LeaderboardRun) -> str:
+    """`3 people`; a rater that is the mean of several is `1 panel of people`."""
+    panels = sum(bool(run.raters[name].about.get("panel")) for name in run.people_names if name in run.raters)
+    alone = len(run.people_names) - panels
+    counted = [plural(alone, "person", "people")] if alone or not panels else []
+    return listed([*counted, *([plural(panels, "panel of people", "panels of people")] if panels else [])])
+
+
+def languages_in_words(codes: Sequence[str]) -> str:
+    """Their names, or how many there are; "" (all languages together) does not count."""
+    names = [spoken(code) for code in codes if code]
+    return listed(names) if len(names) <= 12 else plural(len(names), "language")
+
+
+def pearson(row: Row) -> str:
+    """`r 0.45 [0.41, 0.49]`"""
+    return f"r {estimate(row, 'pearson')}"
+
+
+def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
+    best = rows[0]
+    kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
+    words = f"{within(best['rater'])}{kind}: {pearson(best)} over {int(best['outputs']):,} outputs"
+    return f"{words}. {ahead(run, rows)}{best_single(run, rows)}"
+
+
+def ahead(run: BoardRun, rows: Sequence[Row]) -> str:
+    """Whether the first of ranked rows is shown to be better than the next."""
+    if len(rows) == 1:
+        return "There is no other rater to compare it with."
+    best, second = rows[:2]
+    versus = f"{within(second['rater'])} ({figure(second['pearson'])})"
+    if not known(best.get("rank_high")):  # runs of earlier versions have none
+        return f"The next is {versus}."
+    if best["rank_high"] == 1:
+        return f"It is significantly better than the next, {versus}, and all that follow."
+    place = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
+    if _told_apart(run, best, second):
+        return f"It is significantly better than the next, {versus}, but {place}."
+    return f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}: {place}."
+
+
+def best_single(run: BoardRun, rows: Sequence[Row]) -> str:
+    """Where an ensemble is first: the best rater that is not an ensemble."""
+    if run.kinds[rows[0]["rater"]] != "ensemble":
+        return ""
+    single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
+    return f" The best that is not an ensemble is {within(single['rater'])}, {pearson(single)}." if single else ""
+
+
+def _tested(run: BoardRun, first: Row, second: Row) -> str:
+    """The p-value of two raters of the main ranking, the better one first; empty without one."""
+    p = _adjusted(run, first, second)
+    return f", p {p_value(p)} after correction" if known(p) else ""
+
+
+def _told_apart(run: BoardRun, first: Row, second: Row) -> bool:
+    """Whether two raters of the main ranking are shown to differ."""
+    p = _adjusted(run, first, second)
+    return known(p) and p <= LEVEL
+
+
+def _adjusted(run: BoardRun, first: Row, second: Row) -> Any:
+    """p of two raters of the main ranking after correction over all pairs; None without one."""
+    pair = {"first": first["rater"], "second": second["rater"]}
+    for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
+        return row.get("p_adjusted")
+    return None
+
+
+def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    ceiling = one_person(run, run.main, run.language)
+    (row,) = run.records("people", criterion=run.main, language=run.language)
+    if ceiling is None:
+        why = [reason for _, reason in parts(row["undefined"])]
+        why = [f"there is {people_counted(run).replace('1 ', 'one ')} only"] if len(run.people_names) == 1 else why
+        because = f" ({why[0]})" if why else ""
+        return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
+    words = f"One of the people against the mean of the others reaches r {estimate(row, 'one_against_others')}"
+    if not rows:
+        return f"{words}."
+    gap = ceiling - rows[0]["pearson"]
+    best = within(rows[0]["rater"])
+    if gap > 0:
+        return f"{words}; {best} stays {figure(gap)} below. The line is dashed in the chart."
+    return (
+        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to the mean of all "
+        "people than one person is to the others."
+    )
+
+
+def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    if not run.records("ensembles", criterion=run.main, language=run.language):
+        return "None was fitted here; the warnings say why."
+    members = run.records("ensemble_members", criterion=run.main, language=run.language)
+    named = listed([within(row["member"]) for row in members])
+    unseen = next((row for row in rows if row["rater"] == NAME), None)
+    metric = next((row for row in rows if run.kinds[row["rater"]] == "metric"), None)
+    if unseen is None or metric is None:
+        return f"Of {named}; its r on generators that it has not seen is undefined."
+    words = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
+    ahead = unseen["pearson"] > metric["pearson"]
+    first, second = (unseen, metric) if ahead else (metric, unseen)
+    apart = _told_apart(run, first, second)
+    verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
+    than = "than" if apart else "from"
+    tested = _tested(run, first, second)
+    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({pearson(metric)}{tested})."
+
+
+def best_generators(run: BoardRun) -> str:
+    """Who is first by everybody who ranks several."""
+    by: dict[str, list[dict[str, Any]]] = {}
+    for row in run.records("generators", criterion=run.main, language=run.language):
+        if known(row["rank"]):
+            by.setdefault(row["by"], []).append(row)
+    winners = []
+    for who, ranked in by.items():
+        if len(ranked) == 1:
+            continue
+        last: Any = ranked[0].get("rank_high")
+        alike = f" ({count(last - 1)} more not shown to be worse)" if known(last) and last > 1 else ""
+        winners.append(f"{within(who)} {within(ranked[0]['generator'])}{alike}")
+    return f"By {'; by '.join(winners)}." if winners else ""
+
+
+def _overrated(run: BoardRun) -> str:
+    rows = run.records("overrating", criterion=run.main, language=run.language)
+    drawn = [row for row in rows if known(row["value"])]
+    if not drawn:
+        return ""
+    over = sum(row["low"] > 0 for row in drawn)
+    under = sum(row["high"] < 0 for row in drawn)
+    most = max(drawn, key=lambda row: row["value"])
+    words = f"Of {plural(len(drawn), 'rater')} {over} overrate machines and {under} underrate them, by 90% intervals"
+    if over:
+        words += f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
+    left = len(rows) - len(drawn)
+    return words + (f". It is undefined for {left}." if left else ".")
+
+
+def _limits(run: BoardRun) -> str:
+    sentences = [
+        "That a rater high on this board is high on other texts, languages or criteria; that people are right, only "
+        "that a rater goes with them; that raters whose ranks overlap are equal.",
+    ]
+    rows = run.rows("raters", criterion=run.main, language=run.language)
+    least = float(rows["coverage"].min())
+    if least < 1 and rows["coverage"].max() - least > 0.001:
+        sentences.append("Raters scored different outputs (see coverage), so their figures are not of the same ones.")
+    generators = run.rows("generators", criterion=run.main, language=run.language)
+    if len(generators) and int(generators["sources"].min()) < FEW_SOURCES:
+        few = int(generators["sources"].min())
+        sentences.append(f"With as few as {few} sources of a generator, intervals are somewhat too narrow.")
+    return " ".join(sentences)
+
+
+MOST_ROWS = 60
+
+
+def definitions(run: BoardRun) -> dict[str, str]:
+    """The definitions behind this board, with the settings of this run."""
+    settings = run.manifest["settings"]
+    resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
+    return {
+        "People": "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
+        "outside the reference are one rater per group, with the mean of theirs.",
+        "r": "Pearson correlation with the people's score over all outputs that both scored. rho is Spearman's, tau "
+        "Kendall's tau-b. All scores are turned so that higher is better.",
+        "Overall": "The mean of the criteria that people rated; where their scales differ, of the shares of their "
+        "ranges.",
+        "One of the people": "Each person's score against the mean of the others, pooled over people: what a rater as "
+        "good as a person could be expected to reach. Raters are compared with the mean of all, which is somewhat "
+        "easier.",
+        "r between generators": "Pearson correlation of the generators' mean scores.",
+        "SPA": "Soft pairwise accuracy: how alike people and the rater are in how sure they are that one generator is "
+        "better than another, by permutation tests with ties counted half, over pairs of generators.",
+        "Pairwise accuracy": "The share of pairs of outputs of one source that a rater orders as people do, ties "
+        "included; scores nearer than a threshold count as tied, and the threshold is the one that fits best.",
+        "Intervals": f"95%, over sources, for these people. Pearson's: percentile bootstrap with {count(resamples)} "
+        "resamples of whole sources; of more than 2,048, random blocks are drawn. rho, tau and one of the people: "
+        "Fisher's transformation of the coefficient, with its infinitesimal jackknife variance. SPA and pairwise "
+        "accuracy: Wilson's at the number of pairs that such a variance is worth, with the threshold of ties as it is.",
+        "Ranks": "A two-sided paired test of every two raters (or generators) on the sources they share: "
+        f"{count(permutations)} permutations or more in which the two exchange their scores on whole sources, and "
+        "Student's t where fewer than 10 of them reach the difference; never below 2 to the power of 1 less the "
+        "sources. Corrected by Holm over all pairs. A rater's ranks go from 1 plus those shown to be better to the "
+        "last less those shown to be worse; pairs without a test count as not different. With 95% all of these hold at "
+        "once. Alike is not equal.",
+        "Ensemble": f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among those that "
+        f"scored at least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a "
+        "model that was fitted without it.",
+        "Overrating": "A linear mixed model of a rater's standardised score, by REML: machine or human, the people's "
+        "score, and the source as a random intercept. The coefficient of machine, with a 90% interval: by how much a "
+        "rater prefers machine writing that people find equally good. Self-preference is the same for generators of "
+        "the judge's own family.",
+        "Coverage": "Outputs that a rater scored, of those that people rated. The rest is missing, never 0.",
+        "Undefined": "A figure without a value is a dash with its reason, never 0.",
+    }
+
+
+def undefined_table(run: BoardRun) -> TableView | None:
+    """Every figure that has no value, by reason; None where all have one."""
+    places_of: dict[tuple[str, str, str], list[str]] = {}
+    for table in ("raters", "within_generators", "overrating", "self_preference", "people"):
+        for row in run.records(table):
+            for column, reason in parts(row.get("undefined")):
+                where = run.where(row["criterion"], row["language"])
+                who = " on ".join(within(row[key]) for key in ("rater", "generator") if key in row)
+                places_of.setdefault((table, column, reason), []).append(f"{who} ({where})" if who else where)
+    if not places_of:
+        return None
+    rows = [
+        (
+            table.replace("_", " "),
+            title_of(run.columns(table), column) or column,
+            reason,
+            count(len(where)),
+            places(where),
+        )
+        for (table, column, reason), where in places_of.items()
+    ]
+    cut = (f"The first {MOST_ROWS} of {len(rows)} reasons; the CSV files have all.",) if len(rows) > MOST_ROWS else ()
+    columns = ("table", "figure", "why it has no value", "times", "for")
+    title = "Figures without a value"
+    return TableView.of(None, "", title, columns, rows[:MOST_ROWS], name="undefined", heads=3, notes=cut)
+
+
+def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator[str]:
+    """A rater's or generator's place on the board of the main criterion, and what became of the ensemble.
+
+    before: the ensembles that there were already.
+    """
+    raters = _main_rows(board, "raters")
+    ranked = sum(known(row["rank"]) for row in raters)
+    for row in raters:
+        if row["rater"] == name:
+            yield f"{board.main}: {_rank(row, ranked)}"
+    generators = _main_rows(board, "generators")
+    for row in generators:
+        if row["generator"] == name and known(row["rank"]):
+            last = sum(other["by"] == row["by"] for other in generators)
+            place = f"rank {count(row['rank'])} of {last} generators by {within(row['by'])}"
+            yield f"{board.main}: {place}, mean {share(row['score'])}"
+    for row in _main_rows(board, "overrating"):
+        if row["rater"] == name and known(row["value"]):
+            ends = interval(row["low"], row["high"], signed)
+            yield f"overrates machines by {signed(row['value'])} sd {ends}"
+    for row in _main_rows(board, "ensembles"):
+        new = "stays" if row["ensemble"] in before else "new"
+        unseen = figure(row["pearson_unseen"])
+        yield f"{row['ensemble']} ({new}): {row['members']}; r {unseen} on unseen generators"
+
+
+def _main_rows(board: Board, table: str) -> list[dict[str, Any]]:
+    """The rows of the main criterion in the board's first language."""
+    rows = board.tables[table]
+    if rows.empty:
+        return []
+    language = str(board.tables["raters"]["language"].iloc[0])
+    rows = rows[(rows["criterion"] == board.main) & (rows["language"] == language)]
+    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
+
+
+def _rank(row: dict[str, Any], ranked: int) -> str:
+    if not known(row["pearson"]):
+        return str(row["undefined"])
+    r = f"r {estimate(row, 'pearson')}"
+    left_open = ranks(row["rank_low"], row["rank_high"])
+    return f"{r} with people, rank {count(row['rank'])} ({left_open}) of {ranked} raters"

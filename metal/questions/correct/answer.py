@@ -1,0 +1,86 @@
+"""The first screen of corrected scores: what the judge alone would get wrong, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metal.questions.correct.compute import ALL_LABELLED, LEAST, LEAST_OTHERS
+from metal.data.text import estimate, figure, known, percent, plural, share, signed_share, within
+from metal.runs.columns import Row
+from metal.questions.correct.run import CorrectRun
+from metal.show.parts import case_of, commonest_reason, judges_by_language
+from metal.show.view import Remark
+
+
+def headline(run: CorrectRun) -> str:
+    """How often a judge's mean alone is wrong, and what the judge is worth."""
+    if classes := _answered(run, "classes"):
+        off = [row for row in classes if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]]
+        return f"The judge's share of a class is shown to be off in {len(off)} of {plural(len(classes), 'case')}."
+    rows = _answered(run)
+    if not rows and set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}:
+        return "People rated all sources that the judge rated: their own mean needs no correction."
+    if not rows:
+        return f"Nothing could be corrected, most often because of this: {_why_not(run)}."
+    missed = [row for row in rows if row["bias_low"] > 0 or row["bias_high"] < 0]
+    saved = [row["labels_saved"] for row in rows if known(row["labels_saved"])]
+    wrong = f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
+    if not saved:
+        return f"{wrong}."
+    return f"{wrong}; with its help one label by people is worth {figure(min(saved))} to {figure(max(saved))}."
+
+
+def _why_not(run: CorrectRun) -> str:
+    return commonest_reason([*run.records("corrected"), *run.records("classes")])
+
+
+def _without_others(run: CorrectRun) -> str:
+    """What can be done where people rated all sources."""
+    sources = int(run.tables["corrected"]["sources"].max())
+    most = sources - LEAST_OTHERS
+    given = run.manifest["settings"].get("labels")
+    if most < LEAST:
+        return (
+            f"Use people's means: of at most {sources} sources a language none can be left out, as a correction takes "
+            f"{LEAST} labelled sources and {LEAST_OTHERS} others."
+        )
+    if given:
+        return f"`labels={given}` leaves nothing out: at most {sources} sources a language; give {LEAST} to {most}."
+    return f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would add."
+
+
+def _answered(run: CorrectRun, table: str = "corrected") -> list[Row]:
+    return [row for row in run.records(table) if known(row["corrected"])]
+
+
+def cards(run: CorrectRun) -> Iterator[Remark]:
+    """Where the judge alone misleads most; where it does not pay."""
+    rows = _answered(run)
+    if classes := _answered(run, "classes"):
+        worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))
+        words = (
+            f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs {within(worst['level'])} on "
+            f"{case_of(run, worst)}; corrected it is {estimate(worst, 'corrected', percent)}."
+        )
+        yield Remark("Beware of the judge's share", words)
+    if not rows and not classes:
+        words = f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample labels`."
+        if _why_not(run) == ALL_LABELLED:
+            words = _without_others(run)
+        yield Remark("What to do next", words)
+    if rows:
+        worst = max(rows, key=lambda row: abs(row["bias"]))
+        words = (
+            f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])} alone, with people "
+            f"{estimate(worst, 'corrected', share)}; it stands {signed_share(worst['bias'])} from them."
+        )
+        yield Remark("Beware of the judge's mean", words)
+    poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
+    if poor:
+        words = f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people alone are as sure."
+        yield Remark("Where the judge does not help", words)
+
+
+def scope(run: CorrectRun) -> str:
+    """What was compared, for the line above the headline."""
+    return judges_by_language(run, "classes" if len(run.tables["classes"]) else "corrected")

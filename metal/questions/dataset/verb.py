@@ -1,0 +1,347 @@
+"""`metal.check`, `describe`, `compare`, `export`: what is in a dataset, for people and for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+
+from metal.questions.audit.verb import Aggregate
+from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
+from metal.api.read import load
+from metal.api.reading import ReadingOptions
+from metal.data.escaping import csv_text
+from metal.data.files import new_file
+from metal.data.holdings import EXPORT, is_export
+from metal.data.progress import Progress, followed, no_progress
+from metal.data.replacing import check_new, check_new_file, kept_file, new_folder
+from metal.errors import MissingExtra
+from metal.show.svg import standalone
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.api.read import Data, Inputs, Ratings
+    from metal.auditing.as_read import Finding
+    from metal.data.dataset import Dataset
+    from metal.data.records import Criterion
+
+BLOCK = 20_000  # rows that are written at once
+
+
+@dataclass(frozen=True, repr=False)
+class Check:
+    """What a dataset holds. tables: ratings, raters, labels. findings: what is doubtful in the data.
+
+    test_questions: warnings about test questions that leaked, or that judges fail.
+    """
+
+    dataset: Dataset
+    tables: dict[str, pd.DataFrame]
+    findings: tuple[Finding, ...] = ()
+    test_questions: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """All that makes figures doubtful, with the kind of each."""
+        from metal.auditing.as_read import Finding
+
+        return (*(Finding("test-questions", line) for line in self.test_questions), *self.findings)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The same in words."""
+        return tuple(remark.message for remark in self.remarks)
+
+    def __repr__(self) -> str:
+        return f"<check of {self.dataset.identity}: {len(self.warnings)} warnings>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`."""
+        from metal.runs.parts import records
+
+        plain: dict[str, Any] = {"dataset": self.dataset.card.name, "identity": self.dataset.identity}
+        if self.dataset.ratings.empty:
+            return plain | {"sources": len(self.dataset.sources), "outputs": len(self.dataset.outputs), "ratings": 0}
+        plain |= {name: records(table) for name, table in self.tables.items()}
+        plain["test_questions"] = list(self.test_questions)
+        return plain | {"warnings": [vars(finding) for finding in self.findings]}
+
+
+@documented
+def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> Check:
+    """Check `data` and show who rated what.
+
+    Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors. Problems
+    that make figures doubtful are warnings: raters who use one label only, identical score vectors under two
+    names, judges and people who never rate the same output, missing answers. `ratings` are run folders.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+
+    Returns tables and warnings. Raises DataError for the first fault.
+    """
+    from metal.auditing.check import lint, profile
+    from metal.genie.exclusion import warnings_of_tests
+
+    inputs = load(data, ratings, reading)
+    if inputs.dataset.ratings.empty:
+        return Check(inputs.dataset, {})
+    tests = warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
+    return Check(inputs.dataset, profile(inputs.dataset), tuple(lint(inputs.dataset)), tuple(tests))
+
+
+@dataclass(frozen=True, repr=False)
+class Description:
+    """What is in a dataset. tables: lengths, classes_by_quality, numbers, table_1, table_2. warnings: who was left out.
+
+    reversals: where counts and rates of classes tell opposite stories, in words.
+    """
+
+    inputs: Inputs
+    dataset: Dataset
+    settings: dict[str, str]
+    tables: dict[str, pd.DataFrame]
+    reversals: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<description of {self.dataset.identity}>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.tables["table_1"].to_html(index=False)
+        return html
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write run.toml, tables/ as CSV, JSON and Parquet, and charts/ as SVG."""
+        import tomli_w
+
+        from metal.runs.parts import write_tables
+        from metal.questions.dataset.contents import quality_charts
+
+        manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")
+        with new_folder(Path(folder), "describe", force=force) as partial:
+            (partial / "run.toml").write_text(tomli_w.dumps(manifest.to_dict()), encoding="utf-8")
+            write_tables(partial / "tables", self.tables)
+            (partial / "charts").mkdir()
+            for chart in quality_charts(self.tables["classes_by_quality"], self.dataset.criteria):
+                svg = standalone(chart.svg, chart.alt)
+                (partial / "charts" / f"{chart.name}.svg").write_text(svg, encoding="utf-8")
+        return Path(folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`."""
+        from metal.runs.parts import records
+
+        plain: dict[str, Any] = {"dataset": self.dataset.card.name, "identity": self.dataset.identity}
+        return plain | self.settings | {name: records(table) for name, table in self.tables.items()}
+
+
+@documented
+def describe(
+    data: Data,
+    *,
+    encoding: Annotated[str, Option("tiktoken's encoding. [default: that of the sample, else cl100k_base]")] = "",
+    aggregate: Annotated[
+        Aggregate,
+        Option(
+            "How the people's ratings of an output become one label, as in `metal.audit`.",
+            choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
+        ),
+    ] = "majority-or-mean",
+    exclude_noisy: ExcludeNoisy = "",
+    **reading: Unpack[ReadingOptions],
+) -> Description:
+    """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
+    the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2); of criteria without
+    classes, the numbers they gave.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+
+    Returns the tables. Nothing is written before `save`.
+    """
+    from metal.building.describe import classes, lengths, numbers, reversals, table_1, table_2
+    from metal.data.tokens import ENCODING, count_text, load_encoding
+
+    inputs = load(data, (), reading)
+    dataset, warnings = inputs.without_noisy(exclude_noisy)
+    counted_in = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
+    name = encoding or counted_in
+    parts = dataset.sources.values(), dataset.outputs.values()
+    uncounted = any(text.tokens is None and text.text for texts in parts for text in texts)
+    counter = load_encoding(name) if uncounted or name != counted_in else None
+    if name != counted_in:
+        dataset = _without_tokens(dataset)
+    counts = lengths(dataset, (lambda text: count_text(text, counter)) if counter else None)
+    by_quality = classes(dataset, aggregate)
+    tables = {"lengths": counts, "classes_by_quality": by_quality, "numbers": numbers(dataset)}
+    tables |= {"table_1": table_1(counts), "table_2": table_2(by_quality, dataset)}
+    settings = {"encoding": name, "aggregate": aggregate, "exclude_noisy": exclude_noisy}
+    opposite = tuple(reversals(by_quality, dataset)) if len(by_quality) else ()
+    return Description(inputs, dataset, settings, tables, opposite, warnings)
+
+
+def _without_tokens(dataset: Dataset) -> Dataset:
+    """The dataset with all counts forgotten: they are of another encoding."""
+    from dataclasses import replace
+
+    return replace(
+        dataset,
+        sources={name: replace(source, tokens=None) for name, source in dataset.sources.items()},
+        outputs={name: replace(output, tokens=None) for name, output in dataset.outputs.items()},
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Generators side by side.
+
+    table: a row per language, criterion, rater and generator. warnings: people left out. criteria: of the dataset.
+    """
+
+    table: pd.DataFrame
+    warnings: tuple[str, ...] = ()
+    criteria: Mapping[str, Criterion] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows in .table>"
+
+
+@documented
+def compare(
+    data: Data,
+    *ratings: Ratings,
+    generators: Annotated[Names, Option("Generators to compare; default all.", "-g")] = (),
+    raters: Annotated[
+        Names, Option("Raters; `people` is the mean over people. Default people and all judges.", "-r")
+    ] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    corrected: Annotated[
+        str, Option("Also people's means corrected by this judge's ratings, as `metal.correct` gives them.")
+    ] = "",
+    exclude_noisy: ExcludeNoisy = "",
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> Comparison:
+    """Mean score of each generator by rater and criterion, as METAL's Table 4.
+
+    Only sources count for which every compared generator has an output that the rater scored: means of the same
+    sources differ by the generators alone. Fewer `generators` usually share more sources. Where no source is shared (of
+    two outputs each source kept one), each mean is over the generator's own sources, and that is said: a difference may
+    then come from the sources, too. `ratings` are run folders whose ratings are added. With `corrected` people need to
+    have rated some of the sources only: the judge that rated all stands in for them elsewhere, and is corrected by
+    where they differ.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the raters done and all of them.
+
+    Returns a table with language, criterion, rater, generator, paired (whether the sources are shared by all
+    generators), sources, sources_left_out, mean, mean_low, mean_high, undefined (why there is no mean) and signature.
+    Raises UnknownName for a name that does not occur, UsageError with fewer than two generators.
+    """
+    from metal.building.store import read_drawn
+    from metal.questions.correct.compared import compare as compared
+    from metal.data.pairs import originals
+
+    inputs = load(data, ratings, reading)
+    dataset, warnings = inputs.without_noisy(exclude_noisy)
+    dataset, made = originals(dataset)
+    drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
+    table = compared(
+        dataset,
+        generators=names(generators),
+        raters=names(raters),
+        criteria=names(criteria),
+        languages=names(languages),
+        corrected=corrected,
+        drawn=drawn,
+        resamples=resamples,
+        seed=seed,
+        progress=progress or no_progress,
+    )
+    return Comparison(table, (*warnings, *made), dataset.criteria)
+
+
+@documented
+def export(
+    data: Data,
+    *ratings: Ratings,
+    to: Annotated[Literal["csv", "jsonl", "parquet", "hf"], Option(choices=("csv", "jsonl", "parquet", "hf"))],
+    out: Annotated[StrPath, Option("File (hf: folder) to write.")],
+    exclude_noisy: ExcludeNoisy = "",
+    texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
+    force: Annotated[
+        bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.")
+    ] = False,
+    progress: Progress | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> pd.DataFrame:
+    """Write the joined ratings table of `data`, one rating per row, with the label in words.
+
+    In CSV, an apostrophe stands wherever a spreadsheet could begin a formula (before = + - @ at the start of a text
+    or after a line break, tab or semicolon in it). `metal.read` takes it away again; the other formats hold every text
+    as it is. `ratings` are run folders.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the blocks of rows written and all of them.
+
+    Returns the table that was written; `attrs["warnings"]` says who was left out.
+    """
+    out = Path(out)
+    if to == "hf":
+        check_new(out, EXPORT, force=force)
+    else:
+        check_new_file(out, is_export, force=force)
+    dataset, warnings = load(data, ratings, reading).without_noisy(exclude_noisy)
+    table = _labelled(dataset, texts)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if to == "hf":
+        with new_folder(out, EXPORT, force=force) as partial:
+            _write(table, to, partial, progress or no_progress)
+    else:
+        with kept_file(out), new_file(out) as partial:
+            _write(table, to, partial, progress or no_progress)
+    table.attrs["warnings"] = list(warnings)
+    return table
+
+
+def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
+    """The tidy table with the label of each score, and the texts if asked."""
+    table = dataset.ratings.copy()
+    for name in followed(table.columns, "columns"):
+        if table[name].dtype.name == "category":
+            table[name] = table[name].astype("str")
+    labels = {
+        (name, level.value): level.label
+        for name, criterion in dataset.criteria.items()
+        for level in criterion.scale.levels
+    }
+    pairs = followed(zip(table["criterion"], table["score"], strict=True), "rows", len(table))
+    table.insert(list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs])
+    if texts:
+        table["source_text"] = table["source"].map({name: source.text for name, source in dataset.sources.items()})
+        table["text"] = table["output"].map({name: output.text for name, output in dataset.outputs.items()})
+    return table
+
+
+def _write(table: pd.DataFrame, to: str, path: Path, progress: Progress) -> None:
+    if to in ("csv", "jsonl"):
+        starts = range(0, max(len(table), 1), BLOCK)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for start in followed(starts, progress, len(starts)):
+                rows = table.iloc[start : start + BLOCK]
+                if to == "csv":
+                    file.write(csv_text(rows, header=not start))
+                else:
+                    rows.to_json(file, orient="records", lines=True, force_ascii=False)
+    elif to == "parquet":
+        table.to_parquet(path, index=False)
+    else:
+        try:
+            from datasets import Dataset as HuggingFace
+        except ImportError:
+            raise MissingExtra("writing Hugging Face datasets", "hf") from None
+        HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(path))

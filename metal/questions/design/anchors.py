@@ -1,0 +1,146 @@
+"""Which contents the people of every language should rate, so that their severity can be compared, and how many.
+
+A panel's severity against another's is the mean difference of their scores on the same contents. Its variance is that
+of a content's difference, over contents: from contents that both have rated, else from how far people of each panel
+disagree (then without what translating changes).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.scored_outputs import ScoredOutputs, scored_outputs
+from metal.data.dataset import Dataset
+from metal.data.records import Source
+from metal.genie.output_scores import sources_chosen
+from metal.questions.design.labels.drawing import mean_shares, score_groups, shared_out
+from metal.stats.leniency import LEAST, RatedItems
+from metal.stats.patterns import Numbers
+from metal.stats.significance import t_quantile
+
+MOST = 100_000  # contents
+HALF_WIDTH = 0.05  # of the scale
+SAME, NOISE = "the same contents", "people's noise"
+ANCHORS = ("language", "criterion", "sd", "sd_from", "contents", "rated", "there", "undefined")
+
+
+def anchor_rows(
+    dataset: Dataset, people: Sequence[str], languages: Sequence[str], pivot: str, half_width: float, shared: int
+) -> Iterator[dict[str, Any]]:
+    """A row for each language but the pivot and each criterion whose scale has ends (ANCHORS): the contents for which
+    the 95% interval of the difference of its people's severity from the pivot's is no wider than half_width, a share
+    of the scale, either side; rated: that both have rated already; shared: how many exist in every language (`there`).
+    """
+    for criterion in dataset.criteria.values():
+        ends = criterion.scale.ends
+        scored = scored_outputs(dataset, criterion, {*people}, tuple(languages)) if ends else None
+        if scored is None:
+            continue
+        panel = scored.scores([name for name in people if name in scored.matrix.raters])
+        panel[scored.condition != ""] = np.nan
+        noises = [_noise(scored, panel, place) for place in range(len(languages))]
+        at = languages.index(pivot)
+        for place, language in enumerate(languages):
+            if place == at:
+                continue
+            differences = _differences(scored, panel, place, at)
+            same = len(differences) >= LEAST
+            sd = float(differences.std(ddof=1)) if same else math.sqrt(noises[place] + noises[at])
+            row = {"language": language, "criterion": criterion.name, "sd": sd, "sd_from": SAME if same else NOISE}
+            row |= {"rated": len(differences), "contents": math.nan, "there": shared, "undefined": ""}
+            if math.isnan(sd):
+                silent = language if math.isnan(noises[place]) else pivot
+                why = f"contents: in {silent} fewer than {LEAST} outputs were rated by two people; rate some as a pilot"
+                yield row | {"sd_from": "", "undefined": why}
+                continue
+            yield row | {"contents": _needed(sd, half_width * scored.span)}
+
+
+def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
+    """The variance of people's mean of an output in a language, around its quality; NaN where it is not known."""
+    rows = (scored.language == place) & (~np.isnan(panel)).any(axis=1)
+    several = (~np.isnan(panel[rows])).sum(axis=1) > 1
+    if several.sum() < LEAST:
+        return math.nan
+    one_language = np.zeros(int(rows.sum()), dtype=np.int64)
+    items = RatedItems(np.zeros(len(one_language)), panel[rows], one_language, scored.source[rows], 1)
+    totals = items.sums[0].sum(axis=0)
+    degrees = float(items.residual_df[0])
+    return float(totals[6] / degrees * totals[7] / totals[0]) if degrees > 0 else math.nan
+
+
+def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) -> Numbers:
+    """People's mean in a language less the pivot's, for each content that both rated."""
+    means = []
+    for language in (place, pivot):
+        rows = np.flatnonzero((scored.language == language) & (~np.isnan(panel)).any(axis=1))
+        contents, of = np.unique(scored.content[rows], return_inverse=True)
+        sums = np.bincount(of, np.nanmean(panel[rows], axis=1), len(contents)) / np.bincount(
+            of, minlength=len(contents)
+        )
+        means.append(dict(zip(contents.tolist(), sums.tolist(), strict=True)))
+    return np.array([means[0][content] - means[1][content] for content in means[0] if content in means[1]])
+
+
+def _needed(sd: float, half: float) -> int:
+    """The fewest contents with an interval so narrow."""
+    low, high = LEAST, MOST
+    while low < high:
+        middle = (low + high) // 2
+        enough = t_quantile(0.975, middle - 1) * sd / math.sqrt(middle) <= half
+        low, high = (low, middle) if enough else (middle + 1, high)
+    return low
+
+
+def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, list[Source]]:
+    """The contents that have an output that can be handed out in each of the languages: their sources there."""
+    of: dict[str, dict[str, list[Source]]] = {}
+    handed_out = {output.source for output in dataset.outputs.values() if output.chosen and not output.of}
+    for name in sorted(handed_out):
+        source = dataset.sources[name]
+        of.setdefault(source.content or name, {}).setdefault(source.language, []).append(source)
+    return {
+        content: [source for language in languages for source in sources[language]]
+        for content, sources in of.items()
+        if {*languages} <= {*sources}
+    }
+
+
+def draw_anchors(
+    dataset: Dataset, contents: dict[str, list[Source]], number: int, judge: str, seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """So many contents, a record for each of their sources, and a row for each group they were drawn from.
+
+    The groups are fifths of the contents' mean scores, by the judge, or by people where none is named, so that
+    severity is seen from bad to good; contents without a score are one more. A larger number keeps what a
+    smaller one drew.
+    """
+    human = (dataset.ratings["kind"] == "human").any()
+    scores = mean_shares(dataset, judge) if judge or human else {}
+    names = sorted(contents)
+    values = np.array(
+        [_mean([scores[each.source] for each in contents[name] if each.source in scores]) for name in names]
+    )
+    scored = np.flatnonzero(~np.isnan(values))
+    groups = [scored[group] for group in score_groups(values[scored])] if len(scored) else []
+    groups += [rest] if len(rest := np.flatnonzero(np.isnan(values))) else []
+    records, rows = [], []
+    for group, size in shared_out(groups, number):
+        if not size:
+            continue
+        members = {contents[names[place]][0].source: names[place] for place in group}
+        chosen = sources_chosen([dataset.sources[name] for name in members], size, seed)
+        ends = values[group]
+        about = {"probability": size / len(group), "seed": seed, "judge": judge, "anchor": True}
+        rows.append({"from": float(ends.min()), "to": float(ends.max()), "contents": len(group), "drawn": size})
+        every = [source for name in sorted(chosen) for source in contents[members[name]]]
+        records += [{"source": source.source, "language": source.language} | about for source in every]
+    return records, rows
+
+
+def _mean(shares: list[float]) -> float:
+    return sum(shares) / len(shares) if shares else math.nan

@@ -1,0 +1,164 @@
+"""The first screen of a design study: which ratings to buy next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from itertools import repeat
+
+from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
+from metal.data.text import count, dollars, duration, known, name, percent, plural, within
+from metal.questions.design.plans import SCORE
+from metal.questions.design.verdicts import NEW_JUDGE
+from metal.runs.columns import Row
+from metal.questions.design.run import DesignRun, interval_of, open_end
+from metal.runs.run import spoken
+from metal.questions.design.words import designs_compared, limits, pay
+from metal.show.parts import go_on, in_sentence, places, to_hand_out
+from metal.show.view import Cell, Remark, Rows, TableView
+
+MOST_ROWS = 8
+ORDER: dict[str, int] = {LIKE_A_PERSON: 0, INFORMATIVE: 0, SCORE: 2}
+
+
+def to_buy(run: DesignRun) -> list[Row]:
+    """What more ratings would settle, the fewest ratings first: of real judges, then of any judge, then scores."""
+    rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
+    return sorted(rows, key=lambda row: (_turn(row), row["items_to_buy"] * row["raters"]))
+
+
+def _settled(row: Row) -> bool:
+    """Whether an audit of the ratings there are says it already, or as many as there are would."""
+    audited = row.get("verdict", "") in (LIKE_A_PERSON, row["question"])
+    return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
+
+
+def _turn(row: Row) -> int:
+    """Real judges first, then any judge, then scores."""
+    return ORDER[row["question"]] + int(row["who"] == NEW_JUDGE)
+
+
+def headline(run: DesignRun) -> str:
+    """The answer in a sentence."""
+    if buy := to_buy(run):
+        first = buy[0]
+        return f"{_aim(run, first)} {_bought(run, first)}."
+    rows = run.records("needs")
+    enough = sum(map(_settled, rows))
+    if not rows:
+        return "Nothing was asked that ratings could settle."
+    if not enough:
+        return "More ratings of this kind would settle nothing that was asked."
+    if enough == len(rows):
+        return "The ratings there are settle all that was asked: buy none."
+    return f"The ratings there are settle {enough} of {len(rows)} questions; more of this kind would settle no other."
+
+
+def _aim(run: DesignRun, row: Row) -> str:
+    where = _where(run, row)
+    if row["question"] == SCORE:
+        return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
+    if row["who"] == NEW_JUDGE:
+        if row["question"] == LIKE_A_PERSON:
+            return f"To recognise {NEW_JUDGE} {where}:"
+        return f"To show that {NEW_JUDGE} is {row['question']} {where}:"
+    return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
+
+
+def _where(run: DesignRun, row: Row) -> str:
+    return f"on {in_sentence(run.criterion(row['criterion']))} in {spoken(row['language'])}"
+
+
+def _bought(run: DesignRun, row: Row) -> str:
+    """`about 180 items (80 to 700) x 3 people, of which 16 are there; the other 684 take 8 hours and $200, 10% ...`"""
+    rated = f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
+    people = plural(int(row["raters"]), "person", "people")
+    price = " and ".join(filter(None, _price(row)))
+    more = count(row["items_to_buy"])
+    if open_end(row):
+        words = f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this pilot: {rated}; "
+        words += f"take {more} more, look, and go on"
+        return words + (f" ({price}, {_included(run)})" if price else "")
+    words = f"{_size(row)} x {people}, of which {rated}"
+    upto = " up to the upper end" if interval_of(row) else ""
+    if price:
+        return f"{words}; the other {more}{upto} take {price}, {_included(run)}"
+    return f"{words}; rate {more} more, up to the upper end" if upto else words
+
+
+def _size(row: Row) -> str:
+    """`about 180 items (80 to 700)`, with the 80% interval; without one the number alone."""
+    items = plural(int(row["items_needed"]), "item")
+    return f"about {items} ({interval_of(row)})" if interval_of(row) else items
+
+
+def _price(row: Row) -> tuple[str, str]:
+    """Working time and price of the items to buy; empty where unknown."""
+    hours, usd = row["hours_to_buy"], row["usd_to_buy"]
+    time = "" if not known(hours) else plural(round(hours), "hour") if hours >= 1 else duration(hours * 3600)
+    return time, dollars(usd) if known(usd) else ""
+
+
+def _included(run: DesignRun) -> str:
+    """What hours and costs include beside the ratings."""
+    prices = run.settings["prices"]
+    parts = [f"{percent(prices['test_share'])} test questions"] if prices["test_share"] else []
+    parts += [f"a {percent(prices['fee'])} fee"] if prices["fee"] and "pay" in prices else []
+    return f"{' and '.join(parts)} included" if parts else "without test questions or a fee"
+
+
+def lead(run: DesignRun) -> str:
+    """What the ratings there are settle already, and what none would."""
+    rows, buy = run.records("needs"), to_buy(run)
+    if not buy:
+        return ""
+    enough = sum(map(_settled, rows))
+    never = len(rows) - enough - len(buy)
+    settled = f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle {len(buy):,}"
+    return settled + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
+
+
+def scope(run: DesignRun) -> str:
+    """What the numbers rest on, for the line above the headline."""
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    how = "80% intervals by a formula"
+    if run.thorough:
+        how = f"{plural(run.settings['rounds'], 'round')} a design"
+    return " · ".join([plural(people, "person", "people"), plural(len(run.languages), "language"), how])
+
+
+def answer_table(run: DesignRun) -> TableView:
+    """What to buy, in this order."""
+    rows: Rows = []
+    for row in to_buy(run):
+        items = Cell(plural(int(row["items_to_buy"]), "item"), _of_how_many(row))
+        people = f"x {plural(int(row['raters']), 'person', 'people')}"
+        rows.append([name(_aim(run, row).rstrip(":"), 200), items, people, *_price(row)])
+    columns: tuple[str, ...] = ("what for", "to buy", "people", "hours", "price")
+    filled = [place for place in range(len(columns)) if place < 3 or any(row[place] for row in rows)]
+    rows = [[row[place] for place in filled] for row in rows]
+    columns = tuple(columns[place] for place in filled)
+    return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True)
+
+
+def _of_how_many(row: Row) -> str:
+    """Below what to buy next: the number needed with its interval."""
+    if open_end(row):
+        return f"of at least {count(row['items_low'])}; then look again"
+    return f"of {_size(row)}" if interval_of(row) else f"of {count(row['items_needed'])}"
+
+
+def cards(run: DesignRun) -> Iterator[Remark]:
+    """Where people disagree, beware, how to spend labels, what to do next."""
+    if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
+        words = "No judge can be validated there before people agree: better guidelines come before more ratings."
+        yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {words}")
+    yield Remark("Not to be concluded", limits(run))
+    yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
+    if buy := to_buy(run):
+        where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
+        outputs = plural(int(buy[0]["items_to_buy"]), "output")
+        words = f"Add {outputs} of the same kind to the dataset, then hand out what nobody has rated:"
+        yield Remark("What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}"))
+    else:
+        yield Remark("What to do next", "See what the ratings there are say:", go_on(run, "audit"))

@@ -1,0 +1,320 @@
+"""What a design study is made from: its settings, prices, and cells, which hold what people and judges said on one
+criterion in one language as arrays.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import AuditCell, cells
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
+from metal.data.pairs import one_item_per_pair, originals
+from metal.data.people import people_named
+from metal.data.records import MANY_LABELS, METRIC_SCORE, Criterion
+from metal.errors import UsageError, check_known
+from metal.questions.design.labels.sampling import usual_panel
+from metal.stats.patterns import Codes, Numbers
+
+BY = ("auto", "group", "rater", "day", "round")
+MOST_RATERS = 5  # an item, where nothing else is asked for
+_ENDLESS = f"has a scale without ends, or more than {MANY_LABELS} categories"
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What work costs. pay: USD for a task (one person rates one output); None where it is not known. seconds: a task
+    takes; None likewise. fee: the platform's share of the pay, on top (Mechanical Turk: 0.2). test_share: of all
+    tasks that are test questions. min_hourly: USD below which an hour is paid too little (GENIE section 6).
+    """
+
+    pay: float | None = None
+    seconds: float | None = None
+    fee: float = 0.2
+    test_share: float = 0.1
+    min_hourly: float = 15.0
+
+    def __post_init__(self) -> None:
+        for what, value in (("pay", self.pay), ("seconds", self.seconds)):
+            if value is not None and not 0 < value < math.inf:
+                raise UsageError(f"{what} {value:g}: use a number above 0")
+        if not 0 <= self.fee < math.inf:
+            raise UsageError(f"fee {self.fee:g}: use a share of the pay, 0.2 for 20%")
+        if not 0 <= self.test_share < 1:
+            raise UsageError(f"a share of test questions of {self.test_share:g}: use 0 to below 1")
+        if not 0 <= self.min_hourly < math.inf:
+            raise UsageError(f"least pay of an hour {self.min_hourly:g}: use 0 or more")
+
+    @property
+    def hourly(self) -> float | None:
+        """USD an hour of work is paid, without the fee; None where pay or time is not known."""
+        return None if self.pay is None or self.seconds is None else self.pay * 3600 / self.seconds
+
+    @property
+    def underpaid(self) -> bool:
+        """Whether an hour is known to be paid below min_hourly."""
+        return self.hourly is not None and self.hourly < self.min_hourly
+
+    def cost(self, items: int, raters: int) -> dict[str, float]:
+        """Of rating so many items by so many people each: tasks (one person rates one output), how many of them are
+        test questions, USD and hours, NaN where pay or time is not known.
+
+        Test questions are added to what is rated, so many that they are `test_share` of all tasks: items x raters /
+        (1 - test_share) tasks, rounded up.
+        >>> Prices(pay=0.5, seconds=60).cost(90, 1)
+        {'tasks': 100, 'test_questions': 10, 'usd': 60.0, 'hours': 1.6666666666666667}
+        """
+        ratings = items * raters
+        tasks = math.ceil(ratings / (1 - self.test_share) - 1e-9)
+        return {
+            "tasks": tasks,
+            "test_questions": tasks - ratings,
+            "usd": math.nan if self.pay is None else tasks * self.pay * (1 + self.fee),
+            "hours": math.nan if self.seconds is None else tasks * self.seconds / 3600,
+        }
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """Choices of a design study. Empty tuples mean all.
+
+    width: of a 95% interval that is asked for. power: of a verdict. raters: numbers of people an item; empty for 1 up
+    to as many as usual, at most MOST_RATERS, and of verdicts for as many as usual. judges: empty for the LLM judges.
+    reference: the people (people_named). by: what makes a population of raters: group, rater, or a column `day` or
+    `round` of raters.jsonl; auto takes the first of day, round, group that tells people apart, else rater. rounds: of
+    every simulation; verdicts are simulated in a fifth. thorough: whether verdicts and scores are simulated; else a
+    formula says how many items they need. margin, keep, people_floor, bad: of the verdicts (metal.auditing.verdict).
+    """
+
+    judges: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    reference: str = ""
+    by: str = "auto"
+    raters: tuple[int, ...] = ()
+    width: float = 0.05
+    power: float = 0.8
+    margin: float = AuditSettings.margin
+    keep: float = AuditSettings.keep
+    people_floor: float = AuditSettings.people_floor
+    bad: str = ""
+    rounds: int = 500
+    seed: int = 0
+    prices: Prices = field(default_factory=Prices)
+    exclude_noisy: str = ""
+    thorough: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width < 1:
+            raise UsageError(f"width {self.width:g}: an interval of a score is wider than 0 and narrower than 1")
+        if not 0 < self.power < 1:
+            raise UsageError(f"power {self.power:g}: use a share above 0 and below 1")
+        if self.rounds < 100:
+            raise UsageError(f"{self.rounds} rounds: the ends of an interval need at least 100")
+        if self.by not in BY:
+            raise UsageError(f"by {self.by!r}: one of {', '.join(BY)}")
+        if any(number < 1 for number in self.raters):
+            raise UsageError(f"{min(self.raters)} people per item: use 1 or more")
+        self.of_verdicts()
+
+    def of_verdicts(self) -> AuditSettings:
+        """The settings of the verdicts."""
+        return AuditSettings(
+            languages=self.languages,
+            reference=self.reference,
+            margin=self.margin,
+            keep=self.keep,
+            people_floor=self.people_floor,
+            bad=self.bad,
+            seed=self.seed,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = asdict(self)
+        plain |= {key: list(value) for key, value in plain.items() if isinstance(value, tuple)}
+        plain["prices"] = {key: value for key, value in plain["prices"].items() if value is not None}
+        return {key: value for key, value in plain.items() if value is not None and value != []}
+
+
+@dataclass(frozen=True)
+class DesignCell:
+    """One language x criterion that people rated. Arrays have one row per output that a person rated.
+
+    scores: (items, people) as given, NaN where there is none. generators, sources: (items,) names.
+    populations: name -> places of its people. audit: the same as an audit sees it.
+    """
+
+    language: str
+    criterion: Criterion
+    people: tuple[str, ...]
+    scores: Numbers
+    generators: Codes
+    sources: Codes
+    populations: Mapping[str, tuple[int, ...]]
+    judges: tuple[str, ...]
+    audit: AuditCell
+    settings: DesignSettings
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Language and criterion, as the first columns of a table."""
+        return {"language": self.language, "criterion": self.criterion.name}
+
+    @property
+    def scored(self) -> bool:
+        """Whether its scores are shares of the scale, so that a mean of them says something."""
+        return self.criterion.scale.ends is not None
+
+    @cached_property
+    def shares(self) -> Numbers:
+        """(items, people) shares of the scale (Criterion.share); NaN where there is no score."""
+        return self.criterion.share(self.scores)
+
+    @property
+    def binary(self) -> bool:
+        """Whether the scale has two levels only, 0 and 1 as shares."""
+        return len(self.criterion.scale.levels) == 2
+
+    @cached_property
+    def panel(self) -> int:
+        """How many people an item usually has."""
+        return usual_panel(~np.isnan(self.scores))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of people per item to plan for, those asked for that are not in the data among them."""
+        asked = tuple(sorted(set(self.settings.raters)))
+        return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
+
+    @property
+    def judged_sizes(self) -> tuple[int, ...]:
+        """The same for verdicts, which take longer: those asked for, else as many as usual."""
+        return tuple(sorted(set(self.settings.raters))) or self.sizes[-1:]
+
+    @property
+    def source_count(self) -> int:
+        """How many sources have an output that was rated."""
+        return len(np.unique(self.sources))
+
+    def random(self, *names: object) -> np.random.Generator:
+        """Seeded by what it is for, so that no figure depends on which others are computed."""
+        words = "\n".join(map(str, (self.language, self.criterion.name, *names)))
+        return np.random.default_rng([self.settings.seed, zlib.crc32(words.encode("utf-8", "surrogatepass"))])
+
+
+def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[DesignCell], list[str]]:
+    """The cells that people rated, criteria in their order, then languages in string order; and warnings.
+
+    Raises UnknownName for a judge, criterion or language that does not occur, UsageError where nothing is rated or a
+    criterion that was asked for has no ends.
+    """
+    dataset, left_out = originals(one_item_per_pair(dataset))
+    judges = _judges(dataset, settings)
+    check_known("criterion", settings.criteria, [name for name in dataset.criteria if name != METRIC_SCORE.name])
+    check_languages(settings.languages, dataset.languages)
+    people = people_named(dataset, settings.reference)
+    table = dataset.ratings
+    by_people = table[table["rater"].isin(people)]
+    grouped = dict(
+        list(table[table["rater"].isin([*people, *judges])].groupby(["criterion", "language"], observed=True))
+    )
+    audited = cells(
+        dataset, replace(settings.of_verdicts(), judges=judges, criteria=settings.criteria), continuous=True
+    )
+    audits = {(cell.criterion.name, cell.language): cell for cell in audited}
+    made, endless = [], []
+    for name, criterion in dataset.criteria.items():
+        if settings.criteria and name not in settings.criteria:
+            continue
+        answers = by_people[by_people["criterion"] == name]
+        if answers["score"].notna().sum() == 0:
+            continue
+        if criterion.scale.ends is None and not 0 < len(criterion.scale.levels) <= MANY_LABELS:
+            endless.append(name)
+            continue
+        for language in settings.languages or dataset.languages:
+            rows = grouped.get((name, language))
+            if rows is not None and rows.loc[rows["rater"].isin(people), "score"].notna().any():
+                audit = audits[name, language]
+                made.append(_cell(dataset, criterion, language, rows, people, judges, audit, settings))
+    if endless and settings.criteria:
+        raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml")
+    if not made:
+        raise UsageError(
+            f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
+            + (f" (criterion {endless[0]} {_ENDLESS})" if endless else "; take other criteria, languages or people")
+        )
+    return made, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
+
+
+def _cell(
+    dataset: Dataset,
+    criterion: Criterion,
+    language: str,
+    rows: pd.DataFrame,
+    people: tuple[str, ...],
+    judges: tuple[str, ...],
+    audit: AuditCell,
+    settings: DesignSettings,
+) -> DesignCell:
+    given = rows[rows["rater"].isin(people) & rows["score"].notna()].astype({"output": str, "rater": str})
+    wide = given.pivot(index="output", columns="rater", values="score").sort_index().sort_index(axis=1)
+    outputs = [dataset.outputs[name] for name in wide.index]
+    here = tuple(map(str, wide.columns))
+    answering = rows[rows["score"].notna()]["rater"].astype(str).unique()
+    return DesignCell(
+        language,
+        criterion,
+        here,
+        wide.to_numpy(dtype=np.float64),
+        np.array([output.generator for output in outputs], dtype=object),
+        np.unique(np.array([output.source for output in outputs], dtype=object), return_inverse=True)[1],
+        _populations(dataset, here, settings.by),
+        tuple(name for name in judges if name in answering or settings.judges),
+        audit,
+        settings,
+    )
+
+
+def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str, tuple[int, ...]]:
+    """People by day, round or group where these tell them apart, else each alone."""
+
+    def told(what: str) -> list[str]:
+        raters = [dataset.raters[name] for name in people]
+        if what == "rater":
+            return list(people)
+        places = [rater.group if what == "group" else str(rater.about.get(what, "")) for rater in raters]
+        return places if all(places) else []
+
+    for what in ("day", "round", "group", "rater") if by == "auto" else (by,):
+        names = told(what)
+        if names and (by != "auto" or len(set(names)) > 1):
+            places: dict[str, list[int]] = {}
+            for place, name in enumerate(names):
+                places.setdefault(name, []).append(place)
+            return {name: tuple(places[name]) for name in sorted(places)}
+    if by not in ("auto", "rater"):
+        raise UsageError(
+            f'`by="{by}"`: not every person has a {by} in raters.jsonl; use `by="rater"`, or write it there'
+        )
+    return {people[0]: (0,)}
+
+
+def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
+    """Those that were named, else the LLM judges, without what they said when they were asked again."""
+    others = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
+    check_known("judge", settings.judges, sorted(others))
+    if settings.judges:
+        return tuple(dict.fromkeys(settings.judges))
+    llms = [rater for rater in others.values() if rater.kind == "llm" and rater.about.get("repeats") not in others]
+    return tuple(sorted(rater.rater for rater in llms))

@@ -1,0 +1,71 @@
+"""The first screen of a plan of labels: how many, and whether the judge pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from metal.data.languages import language_name
+from metal.data.text import count, dollars, figure, known, plural, share, within
+from metal.runs.columns import Row
+from metal.questions.design.labels.run import LabelsRun
+from metal.show.parts import commonest_reason, criterion_in_words, in_a_folder, judges_by_language
+from metal.show.view import Remark
+
+
+def planned(run: LabelsRun) -> list[Row]:
+    """The rows that say a number, of the first criterion and of the judge that needs the fewest labels there."""
+    rows = [row for row in run.records("labels") if known(row["labels"])]
+    return [row for row in rows if (row["criterion"], row["judge"]) == _first(rows)]
+
+
+def _first(rows: Sequence[Row]) -> tuple[str, str]:
+    """The criterion and the judge that the headline speaks of."""
+    keys = dict.fromkeys((row["criterion"], row["judge"]) for row in rows)
+    of = {key: [row["labels"] for row in rows if (row["criterion"], row["judge"]) == key] for key in keys}
+    return min((key for key in keys if key[0] == rows[0]["criterion"]), key=lambda key: (-len(of[key]), sum(of[key])))
+
+
+def headline(run: LabelsRun) -> str:
+    """How many labels, beside which judge."""
+    rows = planned(run)
+    if not rows:
+        return f"Nothing could be planned: {commonest_reason(run.records('labels'))}."
+    criterion, judge = rows[0]["criterion"], within(rows[0]["judge"])
+    every = len({row["language"] for row in run.records("labels")})
+    places = plural(every, "language") if len(rows) == every else f"{len(rows)} of {every} languages"
+    where = f"on {criterion_in_words(run, criterion)} in {places}"
+    if len(rows) == 1:
+        where = f"on {criterion_in_words(run, criterion)} in {language_name(rows[0]['language'])}"
+    labels, alone = (sum(int(row[name]) for row in rows) for name in ("labels", "labels_alone"))
+    if run.manifest["settings"].get("budget"):
+        widest = share(max(row["half_width"] for row in rows))
+        aim = f"{dollars(run.manifest['settings']['budget'])} give means {where} within {widest}: "
+    else:
+        aim = f"Means {where} within {run.manifest['settings']['half_width']:g} of the scale take "
+    if not any(row["pays"] for row in rows):
+        return f"{aim}{count(labels)} labels at random; {judge} does not pay."
+    return f"{aim}{count(labels)} labels beside {judge}, {count(alone)} without it."
+
+
+def cards(run: LabelsRun) -> Iterator[Remark]:
+    """Where the judge does not pay, the most it could save, what to do next."""
+    rows = planned(run)
+    poor = [row for row in rows if not row["pays"]]
+    if poor:
+        where = f"{plural(len(poor), 'case')}, for instance in {language_name(poor[0]['language'])}"
+        yield Remark("Where the judge does not pay", f"In {where}: label at random.")
+    if rows:
+        best = max(rows, key=lambda row: row["saved_at_most"])
+        words = (
+            f"However many outputs {within(best['judge'])} rates, a label beside it is worth at most "
+            f"{figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1 / (1 − rho²)."
+        )
+        yield Remark("The most that it can save", words)
+        first, data = in_a_folder(run)
+        most = max(int(row["labels"]) for row in rows)
+        yield Remark("What to do next", "Draw the sources:", f"{first}metal sample labels {data} --labels {most}")
+
+
+def scope(run: LabelsRun) -> str:
+    """What was planned, for the line above the headline."""
+    return judges_by_language(run, "labels")

@@ -1,0 +1,82 @@
+"""Which sources people should rate: drawn by chance, with probabilities that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from metal.data.dataset import Dataset
+from metal.data.records import Source
+from metal.errors import UsageError
+from metal.genie.output_scores import sources_chosen
+from metal.stats.patterns import Codes, Numbers
+
+GROUPS = 5  # by the judge's score
+LEAST_OF_GROUP = 2
+DRAWN = ("language", "judge_from", "judge_to", "sources", "drawn", "probability")
+
+
+def draw(
+    dataset: Dataset, labels: int, judge: str, languages: Collection[str], seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    """So many sources of each language: a record for each, a row for each group that they were drawn from (DRAWN), and
+    how many sources the judge did not rate, which cannot be drawn.
+
+    All sources with a chosen output. judge: empty for equal probabilities; else sources are grouped by
+    its mean score, as a share of the scale, into fifths at most, and each group gets as many labels as any other, so
+    that scores that are rare, often the bad ones, are seen. A larger number keeps what a smaller one drew.
+    """
+    asked = {output.source for output in dataset.outputs.values() if output.chosen}
+    scores = mean_shares(dataset, judge) if judge else {}
+    records, rows, without = [], [], 0
+    for language in languages:
+        sources = [dataset.sources[name] for name in sorted(asked) if dataset.sources[name].language == language]
+        kept = [source for source in sources if not judge or source.source in scores]
+        without += len(sources) - len(kept)
+        if not kept:
+            why = f"{judge} rated none of its sources" if sources else "it has no outputs"
+            raise UsageError(f"nothing to draw in {language}: {why}")
+        values = np.array([scores.get(source.source, 0.0) for source in kept])
+        for group, size in shared_out(score_groups(values), labels):
+            members: list[Source] = [kept[place] for place in group]
+            chosen = sources_chosen(members, size, seed) if size else frozenset()
+            row = {"language": language, "sources": len(members), "drawn": size, "probability": size / len(members)}
+            ends = values[group]
+            rows.append({"judge_from": float(ends.min()), "judge_to": float(ends.max())} | row)
+            about = {"language": language, "probability": size / len(members), "seed": seed, "judge": judge}
+            records += [{"source": name} | about for name in sorted(chosen)]
+    return records, rows, without
+
+
+def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
+    """Source -> the judge's mean share of the scale, over criteria that have ends; people's where no judge is named."""
+    table = dataset.ratings
+    table = table[table["rater"] == judge if judge else table["kind"] == "human"]
+    shares = np.full(len(table), np.nan)
+    for name, criterion in dataset.criteria.items():
+        rows = (table["criterion"] == name).to_numpy()
+        shares[rows] = criterion.share(table["score"].to_numpy(dtype=np.float64)[rows])
+    if np.isnan(shares).all():
+        raise UsageError(
+            f"{judge or 'nobody'} gave no score on a scale with ends, to group sources by; leave `judge` out"
+        )
+    means = table.assign(share=shares).groupby("source", observed=True)["share"].mean().dropna()
+    return {str(source): float(share) for source, share in means.items()}
+
+
+def score_groups(values: Numbers) -> list[Codes]:
+    """The places of the values in each group: equal values together, about as many in each."""
+    ends = np.unique(np.quantile(values, np.arange(GROUPS) / GROUPS, method="higher"))
+    group = np.maximum(np.searchsorted(ends, values, side="right") - 1, 0)
+    return [np.flatnonzero(group == code) for code in np.unique(group)]
+
+
+def shared_out(groups: list[Codes], labels: int) -> list[tuple[Codes, int]]:
+    """Each group with its number of labels: as equal as their sizes allow, at least LEAST_OF_GROUP."""
+    sizes = [min(len(group), LEAST_OF_GROUP) for group in groups]
+    while sum(sizes) < min(labels, sum(map(len, groups))):
+        open_ = [place for place, group in enumerate(groups) if sizes[place] < len(group)]
+        sizes[min(open_, key=lambda place: sizes[place])] += 1
+    return list(zip(groups, sizes, strict=True))

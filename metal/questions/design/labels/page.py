@@ -1,0 +1,27 @@
+"""The page of a plan of labels, and what `metal design labels` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metal.questions.design.labels.run import LabelsRun
+from metal.show.parts import reasons
+from metal.show.view import Section, TableView
+
+MOST_ROWS = 60
+EXPLAINED = "95% intervals of means, as shares of the scale; the correlation at its lower 80% bound."
+
+
+def answer(run: LabelsRun) -> TableView:
+    """The one table."""
+    rows = run.records("labels")
+    notes = (EXPLAINED, *reasons(run, "labels", rows, "language"))
+    without = [] if "pay" in run.manifest["settings"].get("prices", {}) else ["usd"]
+    alone = [head for head in ("criterion", "judge") if len({row[head] for row in rows}) == 1]  # the headline names it
+    options: dict[str, Any] = {"without": (*without, *alone), "heads": 3 - len(alone), "notes": notes}
+    return TableView.of_figures(run, "labels", "Labels for corrected means", rows, most=MOST_ROWS, **options)
+
+
+def sections(run: LabelsRun) -> list[Section]:
+    """None: the table says it."""
+    return []

@@ -1,0 +1,82 @@
+"""`metal.sample_labels`: which sources people should rate, so that a judge's scores can be corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metal.api.options import Languages, Option, Seed, StrPath, documented, names
+from metal.data.languages import check_languages
+from metal.data.text import first_few
+from metal.errors import UsageError, check_known
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.api.read import Ratings
+
+
+@dataclass(frozen=True, repr=False)
+class DrawnSources:
+    """What was drawn. table: a row for each language, and each group by the judge's score. file: where it is kept."""
+
+    table: pd.DataFrame
+    file: Path
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{int(self.table['drawn'].sum()):,} sources drawn: {self.file}>"
+
+
+@documented
+def sample_labels(
+    data: StrPath,
+    *ratings: Ratings,
+    labels: Annotated[int, Option("Sources of each language that people are to rate.", "-n", metavar="N", least=1)],
+    judge: Annotated[
+        str, Option("Draw as many from each fifth of this judge's scores, so that rare ones are seen. [default: equal]")
+    ] = "",
+    languages: Languages = (),
+    seed: Seed = 0,
+    force: Annotated[bool, Option("Replace a draw that is there by another.", rare=True)] = False,
+) -> DrawnSources:
+    """Draw the sources that people should rate, with known probabilities, and keep them with the dataset.
+
+    Each source of a language is as likely as any other; with `judge` those whose scores are rare are likelier. The
+    probabilities are kept in annotation/drawn.jsonl: `metal.annotate_export(..., drawn=True)` hands these sources out,
+    with all their outputs, and `metal.correct` weighs what people say by them. A larger `labels` keeps the sources of
+    a smaller one. `ratings` are run folders with the judge's ratings.
+
+    data: the dataset's folder.
+
+    Returns what was drawn. Raises UsageError where sources that were drawn before would no longer be (unless `force`),
+    or nothing can be drawn; UnknownName for an unknown judge or language.
+    """
+    import pandas as pd
+
+    from metal.api.read import folder_of, with_runs
+    from metal.building.store import DRAWN as FILE
+    from metal.building.store import FOLDER, note_drawn, read_drawn
+    from metal.data.dataset import dataset_to_change
+    from metal.data.languages import language_name
+    from metal.questions.design.labels.drawing import DRAWN, draw
+
+    folder = Path(data)
+    if labels < 1:
+        raise UsageError(f"`labels` {labels}: use 1 or more")
+    with dataset_to_change(folder) as before:
+        dataset = with_runs(before, [folder_of(run) for run in ratings])
+        judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
+        check_known("judge", [judge] if judge else [], judges)
+        check_languages(names(languages), dataset.languages)
+        asked = names(languages) or dataset.languages
+        records, rows, without = draw(dataset, labels, judge, asked, seed)
+        others = [entry for entry in read_drawn(folder).values() if entry["language"] not in asked]
+        note_drawn(folder, [*others, *records], "labels", force=force)
+    columns = [name for name in DRAWN if judge or not name.startswith("judge")]
+    all_drawn = {code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked}
+    few = [f"{language_name(code)} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels]
+    warnings = [f"{without:,} sources that {judge} did not rate cannot be drawn"] if without else []
+    warnings += [f"fewer than {labels:,} sources, so that all are drawn: {first_few(few)}"] if few else []
+    return DrawnSources(pd.DataFrame(rows, columns=columns), folder / FOLDER / FILE, tuple(warnings))

@@ -1,0 +1,172 @@
+"""The first screen of a comparison with a baseline: is the judge what it was, and where is it not?"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from metal.data.languages import language_name
+from metal.data.text import (
+    capital,
+    count,
+    coverage,
+    estimate,
+    known,
+    listed,
+    percent,
+    percent_change,
+    plural,
+    recorded,
+    within,
+)
+from metal.questions.drift.compute import BETTER, NOTED, PARTS, SAME, UNDECIDED, WORSE
+from metal.runs.columns import Row
+from metal.questions.drift.run import FAILED, DiffRun, GateRun
+from metal.show.parts import case_of, criterion_in_words, go_on, judges_by_language, places, to_hand_out
+from metal.show.view import Remark
+
+MOST_NAMED = 4
+MARGINS = {"difference": "agreement", "mean_change": "the mean", "coverage_change": "coverage"}
+
+
+def headline(run: DiffRun) -> str:
+    """What is shown of all, and where; of a gate, what it says."""
+    rows, gate = run.ranked(), isinstance(run, GateRun)
+    failed = [row for row in rows if row["says"] in FAILED]
+    undecided = [row for row in rows if row["says"] == UNDECIDED]
+    if failed:
+        return "FAIL: " * gate + _failed(run, failed)
+    if isinstance(run, GateRun) and run.changed:
+        return f"FAIL: the judge is another one. Changed since the baseline: {_parts(run.changed)}."
+    if undecided:
+        needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
+        most = dict(sorted(needs))  # of each language its greatest need, which serves the others too
+        over = f" over {plural(len(most), 'language')}" * (len(most) > 1)
+        tells = "in all" if len(needs) == len(undecided) else f"in {len(needs)}"
+        much = f"; about {count(sum(most.values()))} outputs{over} would tell {tells}" if needs else ""
+        where = f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
+        if undecided[0]["by"] and undecided[0][undecided[0]["by"]]:
+            where += f", {'most ' * (len(undecided) > 1)}in {case_of(run, undecided[0])} ({undecided[0]['why']})"
+        by = undecided[0]["by"]
+        seen = by and (undecided[0][f"{by}_low"] > 0 or undecided[0][f"{by}_high"] < 0)
+        shown = "change is sure with so many checks" if seen else "change is shown"
+        return f"{'UNDECIDED: no' if gate else 'No'} {shown}, but {where}{much}."
+    better = [row for row in rows if row["says"] == BETTER]
+    judges = list(dict.fromkeys(row["judge"] for row in rows))
+    what = f"{within(judges[0])} is what it was" if len(judges) == 1 else f"{len(judges)} judges are what they were"
+    gained = f", and better in {_languages(better)}" if better else ""
+    of = plural(len({row["language"] for row in rows}), "language")
+    margins = f"{percent(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
+    margins += f", with less than {percent(run.margins.coverage)} of answers lost"
+    return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
+
+
+def _failed(run: DiffRun, failed: Sequence[Row]) -> str:
+    """The judge and criterion that were hit hardest, everywhere; then the other cases."""
+    first = failed[0]
+    same = [row for row in failed if all(row[key] == first[key] for key in ("judge", "criterion", "says"))]
+    others: dict[tuple[str, str], list[Row]] = {}
+    for row in failed:
+        if row not in same:
+            others.setdefault((row["judge"], row["criterion"]), []).append(row)
+    several = len({row["judge"] for row in failed}) > 1
+    also = [
+        f"{within(judge) + ' on ' if several else ''}{criterion_in_words(run, criterion)} in {_languages(rows)}"
+        for (judge, criterion), rows in others.items()
+    ]
+    more = f" Also changed: {places(also, MOST_NAMED)}." if also else ""
+    earlier = within(first["before"]) if first["before"] != first["judge"] else ""
+    worse, other = f"is worse than {earlier or 'before'}", f"is not what {earlier or 'it'} was"
+    where = f"{_languages(same)} on {criterion_in_words(run, first['criterion'])}"
+    why = first["why"] if len(same) == 1 else f"in {language_name(first['language'])} {first['why']}"
+    return f"{within(first['judge'])} {worse if first['says'] == WORSE else other} in {where}: {why}.{more}"
+
+
+def _parts(changed: Sequence[Row]) -> str:
+    """`model (a → b) and prompt (c → d)`"""
+    return listed(
+        list(dict.fromkeys(f"{row['part']} ({recorded(row['before'])} → {recorded(row['after'])})" for row in changed))
+    )
+
+
+def _languages(rows: Sequence[Row]) -> str:
+    return places(list(dict.fromkeys(language_name(row["language"]) for row in rows)), MOST_NAMED)
+
+
+def cards(run: DiffRun) -> Iterator[Remark]:
+    """The hardest hit; answers that are missing; what changed in the judge itself; what to do where not all is well."""
+    rows = run.ranked()
+    failed = [row for row in rows if row["says"] in FAILED]
+    worse = [row for row in failed if row["says"] == WORSE and row["by"] == "difference"]
+    if worse:
+        row = min(worse, key=lambda row: row["difference"])
+        yield Remark(
+            "Agreement with people",
+            f"Most lost in {_case(run, row)}: {percent(row['agreement_after'])}, before "
+            f"{percent(row['agreement_before'])}, {estimate(row, 'difference', percent_change)}.",
+        )
+    margin = run.margins.coverage
+    silent = [row for row in rows if row["coverage_change"] < 0 and row["coverage_change_low"] <= -margin]
+    if silent:
+        row = min(silent, key=lambda row: row["coverage_change"])
+        sure = "likely, but not sure" if row["coverage_change"] < -margin else "not excluded"
+        open_still = f" A loss beyond {percent(margin)} is {sure}." if row["says"] == UNDECIDED else ""
+        yield Remark(
+            "Answers",
+            f"Most lost in {_case(run, row)}: {coverage(row['coverage_after'])} of outputs have one, before "
+            f"{coverage(row['coverage_before'])}, {estimate(row, 'coverage_change', percent_change)}.{open_still}",
+        )
+    yield from _judge_itself(run, bool(failed))
+    yield from _next(run, rows, failed, silent)
+
+
+def _judge_itself(run: DiffRun, failed: bool) -> Iterator[Remark]:
+    signature = run.records("signature")
+    changed = [row for row in signature if row["says"] != SAME]
+    if changed:
+        words = f"Changed since the baseline: {_parts(changed)}."
+        if all(row["says"] == NOTED and row["before"] and row["after"] for row in changed):
+            words += " The provider's build moved; the anchors tell."
+        yield Remark("The judge itself", words)
+    elif failed:
+        parts = PARTS[:-1]  # a fingerprint that nobody tells is no doubt about the others
+        missing = [part for part in parts if any(row["part"] == part and not row["after"] for row in signature)]
+        same = [part for part in parts if part not in missing]
+        words = f"{capital(listed(same))} {'are' if same[1:] else 'is'} the same" if same else ""
+        if same and missing:
+            words += f"; {listed(missing)} {'are' if missing[1:] else 'is'} not on record, so what changed is not known"
+        if same:
+            yield Remark("The judge itself", f"{words}." if missing else f"{words}: the model behind moved.")
+
+
+def _next(run: DiffRun, rows: Sequence[Row], failed: Sequence[Row], silent: Sequence[Row]) -> Iterator[Remark]:
+    title, gate = "What to do next", run.settings.get("gate")
+    undecided = [row for row in rows if row["says"] == UNDECIDED]
+    if failed:
+        judges = listed(list(dict.fromkeys(within(row["judge"]) for row in failed)))
+        words = f"Do not use {judges} in {_languages(failed)} as before: see what its scores are worth now."
+        if gate:
+            words += " Where the change is meant, make a new baseline of it (--repeat 2) and declare the gate anew."
+        yield Remark(title, words, go_on(run, "audit"))
+    elif isinstance(run, GateRun) and run.changed:
+        expected = ", ".join(f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed))
+        words = f"Put it back; or, where it is meant, write expected = [{expected}] above [margins] in {gate}."
+        yield Remark(title, words, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}")
+    elif undecided and undecided[0] in silent:
+        yield Remark(title, f"See why answers are missing in {_case(run, undecided[0])}.", go_on(run, "audit"))
+    elif undecided:
+        row = max(undecided, key=lambda row: row["needed"] if known(row["needed"]) else 0)
+        needs = f"has {count(row['outputs'])} and needs about {count(row['needed'])}"
+        margin = f" of {MARGINS[row['by']]}" if row["by"] in MARGINS else ""
+        words = f"Have people rate more outputs: {_case(run, row)} {needs}; or declare a wider margin{margin}."
+        yield Remark(title, words, to_hand_out(run))
+
+
+def _case(run: DiffRun, row: Row) -> str:
+    """`Hindi (task quality)`"""
+    return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])})"
+
+
+def scope(run: DiffRun) -> str:
+    """What was compared, for the line above the headline."""
+    return f"{judges_by_language(run, 'drift')} · baseline {within(run.baseline)}"

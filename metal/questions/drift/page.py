@@ -1,0 +1,101 @@
+"""The page of judges before and after, and what `metal diff` and `metal gate` print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metal.data.languages import language_name
+from metal.data.text import capital, count, estimate, known, name, percent, percent_change, signed, slug, within
+from metal.questions.drift.compute import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
+from metal.runs.columns import Row
+from metal.questions.drift.run import FAILED, DiffRun
+from metal.show.charts.dots import Dot, dots_chart
+from metal.show.parts import across_languages, by_criterion_and_judge, closing, languages_shown, reasons
+from metal.show.view import Cell, Chart, Screen, Section, TableView
+
+LOOKS = {
+    WORSE: (5, "worse"),
+    DIFFERENT: (1, "different"),
+    UNDECIDED: (7, "undecided"),
+    BETTER: (2, "better"),
+    EQUIVALENT: (0, "equivalent"),
+}
+DECIDES = {"mean_change": ("change of the mean", signed), "coverage_change": ("change of coverage", percent_change)}
+MOST_CHARTS = 12
+MOST_ROWS = 300
+EXPLAINED = (
+    "Change of agreement with people on the same outputs, with its interval (of two one-sided tests); where something "
+    "else decides, that: the mean, coverage, or other answers than before"
+)
+NEEDED = "; below, how many outputs there are and how many would tell"
+
+
+def change_charts(run: DiffRun) -> list[Chart]:
+    """A chart of changes for each criterion and judge."""
+    drawn = []
+    for (criterion, judge), rows in list(by_criterion_and_judge(run, "drift").items())[:MOST_CHARTS]:
+        if not any(known(row["difference"]) for row in rows):
+            continue
+        dots = [Dot.of(row, "difference", language_name(row["language"]), row["says"]) for row in rows]
+        worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
+        lowest = f"owest in {language_name(worst['language'])}, {percent_change(worst['difference'])}."
+        alt = f"Change of agreement with people of {within(judge)} in {len(rows)} languages; l{lowest}"
+        title = f"{run.criteria[criterion].title}, {name(judge)}"
+        key = f"change_{slug(criterion)}_{slug(judge)}"
+        more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": percent_change}
+        finding = f"L{lowest}"
+        drawn.append(dots_chart(key, title, alt, dots, LOOKS, sides=("worse", "better"), finding=finding, **more))
+    return drawn
+
+
+def answer(run: DiffRun) -> TableView:
+    """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
+    rows = run.records("drift")
+    needed = NEEDED * any(known(row["needed"]) for row in rows)
+    notes = (
+        f"{EXPLAINED}{needed}.",
+        *reasons(run, "drift", rows, "language", ("difference", "mean_change", "coverage_change")),
+    )
+    keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, FAILED)
+    return across_languages(run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes)
+
+
+def _cell(rows: list[Row]) -> Cell:
+    (row,) = rows
+    needs = [f"{count(row['outputs'])} of about {count(row['needed'])} outputs"] if known(row["needed"]) else []
+    if row["by"] == "excess_flips":
+        change = f"{percent(row['flips'])} other answers"
+    elif row["by"] in DECIDES:
+        words, form = DECIDES[row["by"]]
+        change = f"{words} {estimate(row, row['by'], form)}"
+    else:
+        change = estimate(row, "difference", percent_change)
+    below = "\n".join([change, *needs])
+    return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
+
+
+def sections(run: DiffRun) -> list[Section]:
+    """Changes drawn, every figure, what the judge is."""
+    rows, signature = run.records("drift"), run.records("signature")
+    figures = TableView.of_figures(run, "drift", "All figures", rows, heads=3, most=MOST_ROWS)
+    same: dict[str, Any] = {"cells": {"says": _same}, "heads": 2, "most": MOST_ROWS}
+    identity = TableView.of_figures(run, "signature", "What the judge is", signature, **same)
+    drawn = change_charts(run)
+    return [
+        *([Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn))] if drawn else []),
+        Section("figures", "All figures, before and now", tables=(figures,)),
+        Section("identity", "Model, prompt, schema and parameters", tables=(identity,)),
+    ]
+
+
+def _same(row: Row) -> str:
+    """What is said of a part of the judge; two that nobody recorded are not the same."""
+    return capital(row["says"]) if row["before"] or row["after"] else "Not on record"
+
+
+def screen(run: DiffRun, by: Sequence[str] = ()) -> Screen:
+    """What is said, what the judge is, the warnings."""
+    yield answer(run)
+    yield from sections(run)[-1].tables
+    yield from closing(run)

@@ -1,0 +1,186 @@
+"""`metal.diff`: is a judge still what it was, by language and criterion?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from metal.api.options import Languages, Names, Option, documented, names
+from metal.api.read import NOWHERE, Inputs, as_dataset, load
+from metal.api.reading import ReadingOptions, given
+from metal.data.run_toml import read_run_toml
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    from metal.questions.drift.result import Diff
+    from metal.api.read import Data, Ratings
+    from metal.data.dataset import Dataset
+    from metal.runs.run import Run
+
+Alpha = Annotated[float, Option("Chance of a wrong claim.", least=0, most=0.5, open_ends=True, rare=True)]
+Power = Annotated[
+    float,
+    Option("Chance to show what is so, for the outputs needed.", least=0, most=1, open_ends=True, rare=True),
+]
+Paired = Annotated[
+    Names,
+    Option("Judges; NAME=BEFORE where the baseline has another name. [default: all in both]", "-j"),
+]
+
+
+@documented
+def diff(
+    run: Ratings | Data | Run,
+    baseline: Ratings | Data | Run,
+    *,
+    data: Annotated[
+        Data | None, Option("Dataset that both are about, where a run's is not where it was.", metavar="DATASET")
+    ] = None,
+    judges: Paired = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    reference: Annotated[
+        str, Option("Agreement with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+    ] = "",
+    margin: Annotated[
+        float,
+        Option(
+            "Change that does not matter, of agreement, coverage and the mean as a share of the scale: 0.1 or 10%.",
+            least=0,
+            most=1,
+            open_ends=True,
+        ),
+    ] = 0.05,
+    alpha: Alpha = 0.05,
+    power: Power = 0.8,
+    **reading: Unpack[ReadingOptions],
+) -> Diff:
+    """Set the judges of `run` beside those of `baseline`, what they were: is each still the same, in each language?
+
+    On the outputs that were judged both times: agreement with people, the mean score, answers that changed, and
+    coverage, each paired. Says *equivalent* where agreement and mean are shown to have changed by less than the margin
+    (two one-sided tests) and coverage not to have fallen by more, *worse*, *different* or *better* where a change is
+    shown (Holm's correction over everything), else *undecided*, with the outputs that it needs. Where the baseline was
+    asked with `repeat=2` or more, answers that change are compared with how often they did when the judge was only
+    asked again.
+
+    run, baseline: run folders of `metal.judge` or `metal.audit`, an audit, or tables with people and judges. The
+    dataset is where they were made; its ratings must be those of then.
+
+    Returns the tables `drift` and `signature`, the page, and `assert_not_worse` for tests. Raises UsageError where the
+    two have no output in common, or their data changed or are gone.
+    """
+    from metal.questions.drift.result import Diff
+    from metal.questions.drift.compute import Margins, drift, judge_pairs
+
+    margins = Margins(margin, margin, margin, alpha, power)
+    options = given(reading)
+    commands = [
+        read_run_toml(Path(each))["command"] if isinstance(each, str | Path) else "" for each in (run, baseline)
+    ]
+    if options and data is None and all(commands):
+        raise UsageError(f"`{next(iter(options))}` is for tables, and both are runs, read as they are; leave it out")
+    now, before = side(run, data, options), side(baseline, data, options)
+    pairs = judge_pairs(now.judges, before.judges, names(judges))
+    settings = replace(now.settings, criteria=names(criteria), languages=names(languages))
+    if reference:
+        settings = replace(settings, reference=reference)
+    made = drift(now.dataset, before.dataset, settings, margins, pairs)
+    made = replace(made, warnings=(*now.warnings, *before.warnings, *made.warnings))
+    manifest = now.manifest("diff", before, margins, pairs, {"reference": reference})
+    return Diff.of(made, now.dataset, manifest, pairs)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two that are compared: its ratings, its judges, what to call it, and how people's labels are made."""
+
+    inputs: Inputs
+    dataset: Dataset
+    judges: tuple[str, ...]
+    called: str
+    settings: Any
+    warnings: tuple[str, ...] = ()
+
+    def manifest(
+        self, command: str, before: Side, margins: Any, pairs: Mapping[str, str], more: Mapping[str, Any]
+    ) -> Any:
+        """run.toml of the comparison."""
+        from metal.data.text import signature_line
+        from metal.version import __version__
+
+        given = {key: value for key, value in more.items() if value}
+        asked = {"margins": asdict(margins), "baseline": before.called, "run": self.called, **given}
+        about = {"data": self.dataset.identity, "baseline": before.dataset.identity, **given}
+        signed = signature_line({"metal": __version__, **about, **asdict(margins)})
+        return self.inputs.manifest(command, self.dataset, asked, sorted(pairs), signed)
+
+
+def side(run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None) -> Side:
+    """What a run, an audit or a table holds. data: what the run was made from, where that is elsewhere now; reading:
+    how a table is read.
+
+    Raises UsageError where its data are gone or not those that it was made from.
+    """
+    from metal.auditing.cells import judges_of
+    from metal.auditing.settings import AuditSettings
+    from metal.runs.judges_run import COMMANDS, RatingsRun
+    from metal.runs.run import Run
+
+    about: Mapping[str, Any] = {}
+    called = run.name if isinstance(run, Run) else str(getattr(run, "folder", run))
+    if isinstance(run, Run | RatingsRun):
+        about = run.manifest
+    elif isinstance(run, str | os.PathLike):
+        about = read_run_toml(Path(run))
+    if not about.get("command"):
+        inputs = load(run, (), reading)  # type: ignore[arg-type]
+        name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
+        return Side(inputs, inputs.dataset, judges_of(inputs.dataset, AuditSettings()), name, AuditSettings())
+    first: Mapping[str, Any] = next(iter(about["datasets"]), {})
+    data_then = data if data is not None else _still_there(called, first)
+    reading = reading if data is not None else first.get("reading", {})
+    if about["command"] in COMMANDS:
+        return judged(Path(called), data_then, reading)
+    if about["command"] != "audit":
+        raise UsageError(f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or `metal.audit`")
+    inputs = load(data_then, first.get("more", []), reading)
+    asked = about["settings"]
+    settings = AuditSettings(**{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked})
+    dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))
+    if dataset.digest != first.get("digest"):
+        raise UsageError(
+            f"{called}: its ratings changed since it was made, so that what they were is gone; give the runs of "
+            "`metal.judge` that are compared"
+        )
+    judges = tuple(name for name in judges_of(dataset, AuditSettings()) if name in about["raters"])
+    return Side(inputs, dataset, judges, called, settings)
+
+
+def _still_there(called: str, first: Mapping[str, Any]) -> Path:
+    path = Path(str(first.get("path", NOWHERE)))
+    if not path.exists():
+        where = f"was made from {path}, which is not here" if first.get("path") else "does not say what it is about"
+        raise UsageError(f"{called} {where}; say where the dataset is with `data`")
+    return path
+
+
+def judged(run: Path, data: Data, reading: ReadingOptions | None = None) -> Side:
+    """The people of a dataset and the judges of a run, and nobody else."""
+    from metal.auditing.cells import judges_of
+    from metal.auditing.settings import AuditSettings
+    from metal.data.dataset import with_parts, with_ratings
+    from metal.data.ratings import facts_in, tidy_facts
+    from metal.runs.judges_run import doubts
+
+    dataset = as_dataset(data, reading)
+    people = {name: rater for name, rater in dataset.raters.items() if rater.kind == "human"}
+    rows = dataset.ratings[dataset.ratings["rater"].isin(list(people))]
+    facts = tidy_facts(rows.loc[:, facts_in(rows)])
+    both = with_ratings(with_parts(dataset, raters=people.values(), facts=facts), run)
+    inputs = Inputs(both, dataset.folder or NOWHERE, (run,), origin=dataset.origin, reading=dataset.reading)
+    settings = AuditSettings()
+    return Side(inputs, both, judges_of(both, settings), str(run), settings, tuple(doubts(run, dataset)))

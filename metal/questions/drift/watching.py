@@ -1,0 +1,95 @@
+"""What a stream of judged outputs shows, one source at a time: does the judge still agree with people, and is the
+system whose outputs nobody rated still as good?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from metal.auditing.cells import cells
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
+from metal.data.ratings import NOT_ASKED, names_in
+from metal.data.text import known, percent, plural
+from metal.questions.drift.compute import Compared, Margins
+from metal.stats.stream import Baseline
+
+JUDGE, SYSTEM = "judge", "system"
+Key = tuple[str, str, str, str]
+"""What is watched (JUDGE or SYSTEM), judge, language, criterion."""
+
+
+def baselines(before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]) -> dict[Key, Baseline]:
+    """What each stream was before, on the outputs that people rated: agreement with people, and the judge's score.
+
+    pairs: judge -> its name before.
+    """
+    of_stream: dict[Key, Baseline] = {}
+    for judge, old in pairs.items():
+        values: dict[Key, list[float]] = {}
+        for (what, _, *cell), _, value in _source_means(before, settings, old, rated_only=True):
+            values.setdefault((what, judge, cell[0], cell[1]), []).append(value)
+        for key, means in values.items():
+            of_stream[key] = Baseline(float(np.mean(means)), len(means))
+    return of_stream
+
+
+def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) -> dict[Key, float]:
+    """The mean that each stream is not to fall below; streams: how many there may be."""
+    return {key: baseline.level(margin_of(key, margins), margins.alpha, streams) for key, baseline in of_stream.items()}
+
+
+def margin_of(key: Key, margins: Margins) -> float:
+    """What does not matter in a stream: of agreement with people, or of the mean score."""
+    return margins.agreement if key[0] == JUDGE else margins.mean
+
+
+def promise(alpha: float, streams: int) -> str:
+    """What a watch promises, as a sentence."""
+    return (
+        "If the judge agrees with people as on the anchors, or better, the chance of any false alarm, ever, in any of "
+        f"{plural(streams, 'stream')}, is at most {percent(alpha)}."
+    )
+
+
+def steps(dataset: Dataset, settings: AuditSettings, judge: str) -> Iterator[tuple[Key, str, float]]:
+    """(key, source, value from 0 to 1): of outputs that people rated, agreement; of the others, the score.
+
+    The outputs of a source are one step, their mean: as they depend on each other, each as a step of its own would be
+    counted as evidence several times.
+    """
+    yield from _source_means(dataset, settings, judge, rated_only=False)
+
+
+def _source_means(
+    dataset: Dataset, settings: AuditSettings, judge: str, *, rated_only: bool
+) -> Iterator[tuple[Key, str, float]]:
+    of_source: dict[tuple[Key, str], list[float]] = {}
+    for key, source, value in _values(dataset, settings, judge, rated_only=rated_only):
+        of_source.setdefault((key, source), []).append(value)
+    for (key, source), values in of_source.items():
+        yield key, source, float(np.mean(values))
+
+
+def _values(
+    dataset: Dataset, settings: AuditSettings, judge: str, *, rated_only: bool
+) -> Iterator[tuple[Key, str, float]]:
+    """(key, source, value) of each output. rated_only: both values of outputs that people rated, and no others."""
+    for cell in cells(dataset, replace(settings, judges=(judge,)), continuous=True):
+        if judge not in cell.judges:
+            continue
+        compared = Compared.of(cell, cell, judge, judge, ())
+        asked = np.flatnonzero(cell.by_judge(judge) != NOT_ASKED)
+        rated = cell.ratings_per_item[asked] > 0
+        names, _ = names_in(dataset.ratings["source"].iloc[cell.rows])
+        for what, values, use in (
+            (JUDGE, compared.right[:, 0], rated),
+            (SYSTEM, compared.shares[:, 0], rated if rated_only else ~rated),
+        ):
+            key = (what, judge, cell.language, cell.criterion.name)
+            for source, value, wanted in zip(compared.sources, values, use, strict=True):
+                if wanted and known(float(value)):
+                    yield key, names[source], float(value)

@@ -1,0 +1,62 @@
+"""The first screen of generated texts: how many there are, how many can be rated, what is wrong with the others."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from metal.data.languages import language_name
+from metal.data.text import count, plural, within
+from metal.questions.generate.run import GenerateRun
+from metal.show.view import Remark
+
+
+def headline(run: GenerateRun) -> str:
+    """How many texts in how many languages, how many of them can be handed out, how many are flagged."""
+    rows = run.records("languages")
+    texts, chosen, flagged = (sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged"))
+    if not texts:
+        why = f": {plural(run.not_asked, 'call')} not made yet" if run.not_asked else ""
+        return f"No text was written{why}."
+    written = sum(bool(row["texts"]) for row in rows)
+    answer = (
+        f"{plural(texts, 'text')} in {plural(written, 'language')}: {count(chosen)} can be handed out to be rated, "
+        f"{count(flagged)} flagged"
+    )
+    return f"{answer}; {plural(run.not_asked, 'call')} not made yet." if run.not_asked else f"{answer}."
+
+
+def cards(run: GenerateRun) -> Iterator[Remark]:
+    """The generator with most flags, passages without a text to rate, what to do next."""
+    rows = [row for row in run.records("texts") if row["flagged"]]
+    if rows:
+        worst = max(rows, key=lambda row: (row["flagged"] / row["texts"], row["flagged"]))
+        words = (
+            f"{within(worst['generator'])} in {language_name(worst['language'])}: {count(worst['flagged'])} of "
+            f"{plural(worst['texts'], 'text')} flagged ({within(worst['reasons'])})."
+        )
+        yield Remark("Beware of texts that are no answer", words)
+    left = [row for row in run.records("languages") if row["without"]]
+    if left:
+        most = max(left, key=lambda row: row["without"] / row["passages"])
+        words = (
+            f"{plural(sum(row['without'] for row in left), 'passage')} in {plural(len(left), 'language')}; in "
+            f"{language_name(most['language'])} {count(most['without'])} of {count(most['passages'])}."
+        )
+        if not run.not_asked:
+            flagged = ", or flagged texts as well (`keep_flagged`)," if rows else ""
+            words += f" Another model{flagged} would fill them."
+        yield Remark("Passages without a text to rate", words)
+    title, data = "What to do next", shlex.quote(str(run.data.get("path", "DATASET")))
+    if run.not_asked:
+        words = f"{plural(run.not_asked, 'call')} not made yet. With this run's folder as RUN, they are made by"
+        yield Remark(title, words, "metal generate --resume RUN")
+    elif any(row["chosen"] for row in run.records("languages")):
+        yield Remark(title, "Hand the texts out to people:", f"metal annotate export {data} --to html")
+
+
+def scope(run: GenerateRun) -> str:
+    """Who wrote, for the line above the headline."""
+    generators = run.rows("texts")["generator"].nunique()
+    passages = sum(row["passages"] for row in run.records("languages"))
+    return f"{plural(generators, 'generator')} · {plural(passages, 'passage')}"

@@ -1,0 +1,60 @@
+"""A run of `metal generate`: run.toml and journal.jsonl, and once it ended warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metal.data.text import count, name
+from metal.questions.audit.run import LANGUAGE
+from metal.runs.columns import Column, Row, Tables
+from metal.runs.run import Run
+
+
+def _reasons(row: Row) -> str:
+    return name(row["reasons"]) if row["reasons"] else ""
+
+
+FLAGGED = (
+    Column("declined", "refuses", count, direction="lower"),
+    Column("flagged", "flagged", count, direction="lower", below=_reasons),
+    Column("reasons", shown=False),
+    Column("chosen", "to be rated", count),
+)
+DESCRIBED: Tables = {
+    "languages": (
+        LANGUAGE,
+        Column("passages", "passages", count),
+        Column("texts", "texts", count, below=lambda row: name(row["qualities"]) if row["qualities"] else ""),
+        Column("qualities", shown=False),
+        *FLAGGED,
+        Column("without", "passages without one", count, direction="lower"),
+    ),
+    "texts": (
+        LANGUAGE,
+        Column("generator", "written by"),
+        Column("quality", "quality"),
+        Column("texts", "texts", count),
+        Column("missing", "no text", count, direction="lower"),
+        *FLAGGED,
+    ),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class GenerateRun(Run):
+    """What models wrote: tables `languages` and `texts`."""
+
+    command = "generate"
+    described = DESCRIBED
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What was asked for, without what only a resumed run needs."""
+        return {key: value for key, value in super().settings.items() if not isinstance(value, dict)}
+
+    @property
+    def not_asked(self) -> int:
+        """How many calls the run has not made yet."""
+        return int(self.manifest["settings"].get("state", {}).get("not_asked", 0))

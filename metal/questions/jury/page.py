@@ -1,0 +1,43 @@
+"""The page of a jury, and what `metal jury` prints."""
+
+from __future__ import annotations
+
+from metal.data.text import UNDEFINED, estimate, percent, percent_change
+from metal.runs.columns import Row
+from metal.questions.jury.run import JuryRun
+from metal.show.parts import across_languages, reasons
+from metal.show.view import Cell, Section, TableView
+
+MOST_ROWS = 100
+EXPLAINED = (
+    "Points of agreement with people that the jury gains on the member that agrees most on other sources, with the 95% "
+    "interval; then the share of outputs on which it agrees, and that of this member."
+)
+
+
+def answer(run: JuryRun) -> TableView:
+    """The jury beside its best member: criteria in rows, languages in columns."""
+    rows = run.records("jury")
+    places = ({**row, "place": run.where(row["criterion"], row["language"])} for row in rows)
+    alone = len(run.settings["judges"]) == 1
+    notes = (*([] if alone else [EXPLAINED]), *reasons(run, "jury", places, "place"))
+    title = "Agreement with people" if alone else "The jury beside its best member"
+    return across_languages(run, "jury", title, rows, {"criterion": ""}, _cell, name="gain", notes=notes)
+
+
+def sections(run: JuryRun) -> list[Section]:
+    """Every figure."""
+    rows, title = run.records("jury"), "How the jury agrees with people"
+    free = [] if any(row["weights"] for row in rows) else ["weights"]
+    table = TableView.of_figures(run, "jury", title, rows, heads=2, most=MOST_ROWS, without=free)
+    return [Section("figures", "All figures", tables=(table,))]
+
+
+def _cell(rows: list[Row]) -> Cell:
+    (row,) = rows
+    if row["undefined"]:
+        return Cell(UNDEFINED)
+    if row["members"] == 1:
+        return Cell(percent(row["agreement"]))
+    below = f"{percent(row['agreement'])}, best {percent(row['best_agreement'])}"
+    return Cell(estimate(row, "gain", percent_change), below, "strong" if row["better"] == "yes" else "")

@@ -1,0 +1,98 @@
+"""`metal.jury`: several judges become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+
+from metal.api.options import (
+    Languages,
+    Names,
+    Option,
+    Progress,
+    Resamples,
+    Seed,
+    documented,
+    names,
+    no_progress,
+)
+from metal.api.read import load
+from metal.api.reading import ReadingOptions
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    from metal.questions.jury.result import Jury
+    from metal.api.read import Data, Ratings
+
+
+@documented
+def jury(
+    data: Data,
+    *ratings: Ratings,
+    judges: Annotated[Names, Option("Its members; default all LLM judges in the data.", "-j")] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    by: Annotated[
+        Literal["majority", "mean", "weights", "dawid-skene"],
+        Option("How members become one.", choices=("majority", "mean", "weights", "dawid-skene")),
+    ] = "majority",
+    reference: Annotated[
+        str,
+        Option("Agree with these people: group=expert, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
+    ] = "",
+    name: Annotated[str, Option("What the jury is called.")] = "jury",
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> Jury:
+    """Make one judge of several, and say where it is better than the best of them.
+
+    `majority` is the level that most members gave (without one the mean, where that is a level; else nothing), `mean`
+    the level nearest to their mean, `dawid-skene` the likeliest level given how reliable each seems. `weights` learns
+    from people how much each member counts (ridge regression), in each language and criterion, and never from the
+    sources it then judges. A jury of one is that judge.
+
+    Members that make the same mistakes are worth few: the table says how many. Whether the jury is better is measured
+    against the member that is the best on other sources than those compared; elsewhere, ask that member instead.
+    What a jury costs is what its members cost together.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
+    of `metal.judge`. progress: called with the parts done and the parts in all.
+
+    Returns the table `jury`, the ratings and the page. Nothing is written before `save`; `metal.audit(DATA, RUNS,
+    FOLDER)` puts what was saved beside its members, with a verdict of its own. Raises UsageError where nothing was
+    rated, for a rule that a criterion is not made for, or for a name that a rater has; UnknownName for a judge that
+    there is not.
+    """
+    from metal.questions.jury.result import Jury
+    from metal.auditing.cells import judges_of
+    from metal.auditing.settings import AuditSettings
+    from metal.data.pairs import one_item_per_pair, originals
+    from metal.data.records import Rater
+    from metal.data.text import signature_line
+    from metal.errors import check_known
+    from metal.questions.jury.compute import RULES, seated
+    from metal.stats.bootstrap import SourceBootstrap
+    from metal.version import __version__
+
+    inputs = load(data, ratings, reading)
+    dataset, left_out = originals(one_item_per_pair(inputs.dataset))
+    check_known("rule", [by], RULES)
+    if name in inputs.dataset.raters:
+        raise UsageError(f"`name` {name!r}: a rater has that name; give another")
+    members = names(judges) or tuple(
+        judge
+        for judge in judges_of(dataset, AuditSettings())
+        if dataset.raters[judge].kind == "llm" and "members" not in dataset.raters[judge].about
+    )
+    settings = AuditSettings(members, names(criteria), names(languages), reference, resamples=resamples, seed=seed)
+    facts, table = seated(dataset, settings, by, name, SourceBootstrap(resamples, seed), progress or no_progress)
+    asked = {"judges": list(members), "by": by, "reference": reference, "resamples": resamples, "seed": seed}
+    about: dict[str, object] = {"members": list(members), "by": by}
+    prices = [dataset.raters[member].about.get("dollars_per_thousand") for member in members]
+    if None not in prices:
+        about["dollars_per_thousand"] = sum(float(price or 0) for price in prices)
+    signed = signature_line({"metal": __version__, "data": dataset.identity, **asked, "judges": "+".join(members)})
+    manifest = inputs.manifest("jury", dataset, asked, [name], signed).to_dict()
+    raters = {name: Rater(name, "llm", "jury", about)}
+    return Jury(dataset.card.name, manifest, dataset.criteria, raters, {"jury": table}, left_out, facts)

@@ -1,0 +1,70 @@
+"""The first screen of a leaderboard: which generator people put first, and whether it is shown to be ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metal.boards.cells import ALL_LANGUAGES
+from metal.data.text import plural, share, within
+from metal.questions.leaderboard.run import LeaderboardRun
+from metal.questions.board.words import people_in_words
+from metal.questions.leaderboard.page import commands
+from metal.questions.leaderboard.words import differing_texts, first_by_language, not_shown_worse, score_of, why_alone
+from metal.show.parts import go_on, main_place
+from metal.show.view import Remark
+
+
+def headline(run: LeaderboardRun) -> str:
+    """The answer in a sentence."""
+    rows, where = run.ranking(run.main, run.language), main_place(run)
+    best = rows[0]
+    who, points = within(best["generator"]), f"({share(best['score'])} of 1)"
+    if len(rows) == 1:
+        return f"{who} is the only generator that people rated {where} {points}."
+    first = f"People put {who} first {where} {points}"
+    rivals = [row for row in rows[1:] if not why_alone(row)]
+    if why_alone(best) or not rivals:
+        return f"{first}, but it cannot be compared with the others: {why_alone(best) or 'no test'}."
+    alike = not_shown_worse(run, best)
+    if len(alike) == 1:
+        return f"{first}; {within(alike[0])} is not shown to be worse."
+    if alike:
+        return f"{first}; {len(alike)} others are not shown to be worse."
+    compared = (
+        "the others"
+        if len(rivals) == len(rows) - 1
+        else f"the {len(rivals) if len(rivals) > 1 else 'one'} it can be compared with"
+    )
+    return f"{first}, shown to be ahead of {'the other' if len(rows) == 2 else compared}."
+
+
+def lead(run: LeaderboardRun) -> str:
+    """Who is next, and how many cannot be compared."""
+    rows = run.ranking(run.main, run.language)
+    if len(rows) == 1:
+        return ""
+    alone = sum(bool(why_alone(row)) for row in rows)
+    apart = f" {alone} of {len(rows)} cannot be compared with most others." if alone else ""
+    second = f"{within(rows[1]['generator'])}, {score_of(rows[1])}"
+    return f"Its score is {score_of(rows[0])}, that of the next, {second}.{apart}"
+
+
+def scope(run: LeaderboardRun) -> str:
+    """What was compared, for the line above the headline."""
+    ratings = sum(int(row["ratings"]) for row in run.ranking(run.main, run.language))
+    generators = plural(run.tables["leaderboard"]["generator"].nunique(), "generator")
+    languages = plural(sum(code != ALL_LANGUAGES for code in run.languages), "language")
+    return " · ".join([generators, people_in_words(run), languages, plural(ratings, "rating")])
+
+
+def cards(run: LeaderboardRun) -> Iterator[Remark]:
+    """Beware, who is first in each language, what to do next."""
+    if differing := differing_texts(run.ranking(run.main, run.language)):
+        yield Remark("Beware of different texts", differing)
+    if first := first_by_language(run):
+        yield Remark("Language by language", first)
+    for generator, command in commands(run)[:1]:
+        yield Remark("What to do next", f"Nobody rated {within(generator)} yet. To hand its outputs out:", command)
+        return
+    words = "How many more ratings would make the scores as sure as you want:"
+    yield Remark("What to do next", words, go_on(run, "design"))

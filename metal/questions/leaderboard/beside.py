@@ -1,0 +1,104 @@
+"""What stands beside a ranking by people: metrics and LLM judges on the same outputs, and what is still to be rated."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.data.dataset import Dataset
+from metal.genie.output_scores import DIGITS, OVERALL, Outputs, OutputScores
+from metal.stats.patterns import Codes, Numbers
+
+
+def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
+    """The raters to put beside people: metrics, then judges if wanted; none that repeats another."""
+    kinds = ("metric", "llm") if with_judges else ("metric",)
+    raters = dataset.raters
+    chosen = [rater for rater in raters.values() if rater.kind in kinds and rater.about.get("repeats") not in raters]
+    return [rater.rater for rater in sorted(chosen, key=lambda rater: kinds.index(rater.kind))]
+
+
+def beside_rows(
+    dataset: Dataset,
+    outputs: Outputs,
+    items: Codes,
+    cells: Sequence[OutputScores],
+    language: str,
+    given: Mapping[str, Mapping[str, Numbers]],
+) -> Iterator[dict[str, Any]]:
+    """What metrics and judges gave each generator, on the outputs that people rated.
+
+    On a criterion of the ranking, as shares of its scale; what a metric gives for all criteria, as it stands, on the
+    outputs of the last ranking (overall).
+    """
+    if not cells:
+        return
+    ranked = {cell.criterion: cell for cell in cells}
+    for rater, by_criterion in given.items():
+        shares = {name: dataset.criteria[name].share(by_criterion[name]) for name in ranked if name in by_criterion}
+        parts = [name for name in ranked if name != OVERALL]
+        if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
+            shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
+        columns = [(name, "share", ranked[name], share) for name, share in shares.items()]
+        if dataset.raters[rater].kind == "metric":
+            columns += [(name, "own", cells[-1], raw) for name, raw in by_criterion.items() if name not in ranked]
+        for name, scale, cell, values in columns:
+            asked = items & ~np.isnan(cell.share)
+            where = {"language": language, "criterion": name, "rater": rater, "kind": dataset.raters[rater].kind}
+            for row in _by_generator(outputs, asked, values):
+                yield where | {"scale": scale} | row
+
+
+def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
+    """One row per generator: the mean of the values on the outputs `asked` (a mask); none where there is no value."""
+    answered = asked & ~np.isnan(values)
+    if not answered.any():
+        return
+    size = len(outputs.generators)
+    sums = np.bincount(outputs.generator[answered], values[answered], minlength=size)
+    counts, wanted = (np.bincount(outputs.generator[mask], minlength=size) for mask in (answered, asked))
+    for code in np.flatnonzero(wanted):
+        yield {
+            "generator": outputs.generators[code],
+            "score": round(float(sums[code] / counts[code]), DIGITS) if counts[code] else float("nan"),
+            "outputs": int(counts[code]),
+            "asked": int(wanted[code]),
+            "coverage": float(counts[code] / wanted[code]),
+        }
+
+
+def coverage_rows(
+    dataset: Dataset, outputs: Outputs, items: Codes, scores: Sequence[OutputScores], language: str
+) -> Iterator[dict[str, Any]]:
+    """How much of each generator was rated on any criterion, and what can still be handed out."""
+    rated = np.any([~np.isnan(part.share) for part in scores], axis=0)
+    listed = [dataset.outputs[name] for name in outputs.names]
+    chosen = np.array([part.chosen for part in listed], dtype=bool)
+    text = np.array([bool(part.text.strip()) for part in listed], dtype=bool)
+    for code, generator in enumerate(outputs.generators):
+        counted = items & (outputs.generator == code) & (chosen | rated)
+        if not counted.any():
+            continue
+        open_ = counted & ~rated
+        yield {
+            "language": language,
+            "generator": generator,
+            "sources": len(np.unique(outputs.source[counted])),
+            "sources_rated": len(np.unique(outputs.source[counted & rated])),
+            "outputs": int(counted.sum()),
+            "outputs_rated": int((counted & rated).sum()),
+            "outputs_to_rate": int((open_ & text).sum()),
+            "without_text": int((open_ & ~text).sum()),
+        }
+
+
+def rating_command(dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0) -> str:
+    """The command that hands out what is still to be rated of some generators, as a shell reads it."""
+    parts = ["metal", "annotate", "export", dataset, "--to", "html"]
+    parts += [part for generator in generators for part in ("--generators", generator)]
+    parts += ["--sample", str(sample)] if sample else []
+    parts += ["--seed", str(seed)] if sample and seed else []
+    return shlex.join(parts)

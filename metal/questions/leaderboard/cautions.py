@@ -1,0 +1,91 @@
+"""What to know before a ranking is read: who rated whom, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from metal.data.languages import language_name
+from metal.questions.leaderboard.generator_scores import LEAST_SHARED, Ranking
+from metal.genie.output_scores import OVERALL, OutputScores
+from metal.stats.patterns import Codes
+
+NAMED = 3  # generators named in a warning; the rest are counted
+
+
+def about_one_person(people: Sequence[str]) -> list[str]:
+    """What one person cannot say."""
+    return [f"{people[0]} is the only person: how people differ is in no interval"] if len(people) == 1 else []
+
+
+def about_people(ranking: Ranking, where: str) -> list[str]:
+    """Generators that other groups of people rated than most, and how to rank them all by the same people."""
+    if not (mixed := ranking.mixed):
+        return []
+    by_panel: dict[str, list[str]] = {}
+    for generator, panel in mixed.odd[:NAMED]:
+        by_panel.setdefault(panel, []).append(repr(generator))
+    named = "; ".join(f"{', '.join(names)} by {panel}" for panel, names in by_panel.items())
+    more = f"; {len(mixed.odd) - NAMED} more by others than most" if len(mixed.odd) > NAMED else ""
+    rated_all = " or ".join(f"`reference={f'group={name}'!r}`" for name in mixed.of_all[:NAMED])
+    remedy = (
+        f"{rated_all} ranks all by the same people"
+        if rated_all
+        else 'no group rated every generator; `reference="group=NAME"` ranks those that it rated'
+    )
+    return [
+        f"{where}: generators were rated by different groups of people, who can differ in how high they score: {named}"
+        f"{more}; the rest by {mixed.others}. Their scores are not comparable, and no test compares the former "
+        f"with the rest; {remedy}"
+    ]
+
+
+def about_a_ranking(ranking: Ranking, where: str) -> list[str]:
+    """Who cannot be compared for want of shared sources, and what differs between texts."""
+    rows, warnings = ranking.rows, []
+    few = [row["generator"] for row in rows if "ranks: fewer than" in row["undefined"]]
+    if few:
+        named = ", ".join(map(repr, few[:NAMED])) + (f" and {len(few) - NAMED} more" if len(few) > NAMED else "")
+        warnings.append(
+            f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so no test says "
+            f"whether these are better or worse: {named}"
+        )
+    warnings += _about_texts(ranking, where)
+    return warnings
+
+
+def _about_texts(ranking: Ranking, where: str) -> list[str]:
+    """Whether generators were rated on different sources, and in different languages."""
+    by_sources = sorted((row["sources"], row["languages"]) for row in ranking.rows)
+    (least, least_languages), (most, most_languages) = by_sources[0], by_sources[-1]
+    if any(row["languages"] < ranking.languages for row in ranking.rows):
+        ends = (f"{least} in {_languages(least_languages)}", f"{most} in {_languages(most_languages)}")
+        each = f"from {ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"{ends[0]} each, not the same"
+        return [
+            f"{where}: generators were rated in different languages (sources: {each}); scores are not of the same "
+            'texts, people or languages, tests are on shared sources only; `by="language"` ranks within each language'
+        ]
+    if least == most:
+        return []
+    return [
+        f"{where}: generators were rated on different sources, {least} to {most} of them; scores are not of the "
+        "same texts, tests are on shared sources only"
+    ]
+
+
+def _languages(number: int) -> str:
+    return f"{number} language{'' if number == 1 else 's'}"
+
+
+def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
+    """Outputs that are not in overall, and that there is none."""
+    if len(cells) < 2:
+        return []
+    parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
+    where = language_name(language) if language else "all languages"
+    if last.criterion != OVERALL:
+        return [f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall score"]
+    rated = np.any([~np.isnan(part.share) for part in parts], axis=0)
+    partly = int((items & rated & np.isnan(last.share)).sum())
+    return [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"] if partly else []

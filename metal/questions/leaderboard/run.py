@@ -1,0 +1,94 @@
+"""A leaderboard's run folder: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from metal.data.text import count, share
+from metal.questions.leaderboard.compute import COLUMNS, LeaderboardTables
+from metal.genie.output_scores import OVERALL
+from metal.runs.columns import Column, RankInterval, Tables, with_the_rest
+from metal.runs.run import RankingRun, spoken
+
+COMMAND = "leaderboard"
+RANKING = (
+    Column("rank", "", count),
+    Column("generator", "generator", below=lambda row: "human writing" if row["human"] else ""),
+    RankInterval(),
+    Column("score", "score", share, interval=True, direction="higher"),
+    Column("corrected", "people by judge", share, interval=True, direction="higher"),
+    Column("standard_error", "standard error", share, below=lambda row: f"at most {share(row['worst_error'])}"),
+    *(Column(counted, counted, count) for counted in ("outputs", "sources", "ratings", "people", "unanswered")),
+)
+RATED = (
+    Column("generator", "generator"),
+    Column("language", "language", spoken),
+    Column("sources_rated", "sources rated", count),
+    Column("outputs_rated", "outputs rated", count),
+    Column(
+        "outputs_to_rate", "outputs to rate", count, below=lambda row: "" if row["outputs_rated"] else "not rated yet"
+    ),
+    Column("without_text", "without a text", count),
+)
+SHOWN = {"leaderboard": RANKING, "coverage": RATED}
+DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()}
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardRun(RankingRun):
+    """A leaderboard: its tables (metal.questions.leaderboard.compute.COLUMNS)."""
+
+    command = COMMAND
+    described = DESCRIBED
+    ranks = "leaderboard"
+    about = "leaderboard"
+    listed = ("people", "counted")
+
+    @classmethod
+    def _about(cls, made: LeaderboardTables) -> dict[str, Any]:
+        about = super()._about(made)[cls.about]
+        return {cls.about: about | {"counted": list(made.counted)}}
+
+    def _check(self, folder: Path) -> None:
+        super()._check(folder)
+        for table in ("leaderboard", "beside"):
+            self._check_names(folder, table, "criterion", {*self.criteria, OVERALL}, "run.toml")
+        self._check_names(folder, "beside", "rater", self.raters, "raters.jsonl")
+
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """The criteria that count."""
+        return tuple(self.manifest["leaderboard"]["counted"])
+
+    @cached_property
+    def sample(self) -> int | None:
+        """How many sources per language are scored; None for all."""
+        sample = self.manifest["settings"].get("sample")
+        return int(sample) if sample else None
+
+    @cached_property
+    def corrected_by(self) -> str:
+        """The judge by whose ratings people's means are corrected; empty for none."""
+        return str(self.manifest["settings"].get("corrected", ""))
+
+    @cached_property
+    def seed(self) -> int:
+        """Of the sample and of all chance."""
+        return int(self.manifest["settings"].get("seed", 0))
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The generators as the main ranking has them, then those that are not in it."""
+        ranked = self.rows("leaderboard", criterion=self.main, language=self.language)["generator"]
+        return tuple(dict.fromkeys([*ranked, *self.tables["leaderboard"]["generator"]]))
+
+    def criterion(self, key: str) -> str:
+        """What a criterion is called; `overall` is the mean of those that count, whatever the dataset calls so."""
+        return OVERALL if key == OVERALL else super().criterion(key)
+
+    def ranking(self, criterion: str, language: str) -> list[dict[str, Any]]:
+        """The rows of a ranking, best first."""
+        return self.records("leaderboard", criterion=criterion, language=language)

@@ -1,0 +1,68 @@
+"""The first screen of a passport: which judge may be used alone, in how many cases, until when."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+
+from metal.data.languages import language_name
+from metal.data.text import capital, plural, printable, within
+from metal.raters.judges.providers import provider_names
+from metal.runs.passport import ALONE, BESIDE
+from metal.questions.passport.run import PassportRun
+from metal.runs.run import NOTED
+from metal.show.parts import criterion_in_words, data_of, judges_by_language
+from metal.show.view import Remark
+
+
+def headline(run: PassportRun) -> str:
+    """Which judge may be used alone most often, and until when."""
+    best, until = run.judge_names[0], run.content["expires"]
+    uses = Counter(row["use"] for row in run.records("uses", judge=best))
+    judges, total = len(run.judge_names), uses.total()
+    if uses[ALONE]:
+        where = f"in {uses[ALONE]} of {plural(total, 'case')}, until {until}"
+        if judges == 1:
+            return f"{within(best)} may be used alone {where}."
+        allowed = len({row["judge"] for row in run.records("uses", use=ALONE)})
+        if allowed == 1:
+            return f"Of {judges} judges only {within(best)} may be used alone: {where}."
+        return f"{allowed} of {judges} judges may be used alone somewhere; {within(best)} most often, {where}."
+    beside = len(run.records("uses", use=BESIDE))
+    who = within(best) if judges == 1 else f"None of the {judges} judges"
+    nowhere = "may nowhere be used alone" if judges == 1 else "may be used alone"
+    return f"{who} {nowhere}; beside people's ratings in {plural(beside, 'case')}, until {until}."
+
+
+def cards(run: PassportRun) -> Iterator[Remark]:
+    """What other runs say against what is allowed, what was not tested, what to do next."""
+    best = run.judge_names[0]
+    allowed = {(row["judge"], row["language"], row["criterion"]) for row in run.records("uses", use=ALONE)}
+    against = [
+        row
+        for row in run.lines
+        if row["weight"] != NOTED and (row["judge"], row["language"], row["criterion"]) in allowed
+    ]
+    if against:
+        row = against[0]
+        where = f"on {criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
+        more = f" {plural(len(against) - 1, 'more line')} below." if len(against) > 1 else ""
+        words = f"{within(row['judge'])} {where}: {printable(row['line'])} ({row['question']}).{more}"
+        yield Remark("Allowed, but beware", words)
+    gaps = [printable(row["what"]) for row in run.records("not_tested", judge=best)]
+    if gaps:
+        title = f"Not tested: {within(best)}" if len(run.judge_names) > 1 else "Not tested"
+        yield Remark(title, " ".join(f"{capital(gap)}." for gap in gaps))
+    model = next(row["model"] for row in run.records("judges", judge=best))
+    if model.partition(":")[0] in provider_names():
+        command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"
+        yield Remark("What to do next", "Judge what it allows, and nothing else:", command)
+    else:
+        words = "Let METAL ask the judge, and audit that run: then it can be required."
+        yield Remark("What to do next", words, f"metal judge {data_of(run)} --judge MODEL")
+
+
+def scope(run: PassportRun) -> str:
+    """Whom it is for, and since when."""
+    return f"{judges_by_language(run, 'uses')} · issued {run.content['issued']} from {run.content['data']['identity']}"

@@ -1,0 +1,112 @@
+"""A run of `metal passport`: passport.json beside run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import pandas as pd
+
+from metal.data.text import capital, count, figure, name, percent, recorded, signed
+from metal.questions.audit.run import FURTHER, HEAD, JUDGE, AuditRun
+from metal.runs.columns import Column, Tables, unshown
+from metal.runs.passport import ALONE, FIGURES, FILE, issue, read_passport
+from metal.runs.run import Run
+
+Figure = partial(Column, format=figure, interval=True, direction="higher")
+NOTHING = (None, None, None)  # of a figure that an older passport lacks
+DESCRIBED: Tables = {
+    "uses": (
+        *HEAD,
+        JUDGE,
+        Column("use", "use", capital),
+        Column("verdict", "verdict", capital),
+        Figure("share_kept", "kept of what a person knows", format=percent),
+        Figure("order_kept", "order, of a person's", format=percent, later=True),
+        Figure("below_person", "beside a person", format=signed),
+        Figure("above_constant", "above a constant", format=signed),
+        Column("items", "items", count, below=lambda row: f"{count(row['sources'])} sources"),
+        *unshown("sources"),
+    ),
+    "judges": (
+        JUDGE,
+        Column("model", "model", recorded, below=lambda row: name(row["versions"])),
+        Column("prompt", "prompt", recorded, below=lambda row: name(row["prompt_hash"])),
+        Column("parameters", "parameters", recorded),
+        *unshown("versions", "prompt_hash"),
+    ),
+    "not_tested": (JUDGE, Column("what", "not tested")),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class PassportRun(Run):
+    """A passport: its content, as in passport.json, and the same as tables `uses`, `judges`, `not_tested`."""
+
+    content: Mapping[str, Any]
+
+    command = "passport"
+    described = DESCRIBED
+    optional: ClassVar[Tables] = {"remarks": FURTHER["remarks"]}
+
+    @classmethod
+    def issued(cls, audit: AuditRun, on: date, days: int) -> Self:
+        """The passport of an audit's judges."""
+        content = issue(audit, on, days)
+        about = {"issued": content["issued"], "expires": content["expires"], "sha256": content["sha256"]}
+        manifest = {**audit.manifest, "command": cls.command, "settings": about, "raters": list(content["judges"])}
+        tables = _tables(content["judges"])
+        tables |= {"remarks": audit.tables["remarks"]} if "remarks" in audit.tables else {}
+        return cls(audit.name, manifest, audit.criteria, audit.raters, tables, audit.warnings, content)
+
+    @classmethod
+    def _read_more(cls, folder: Path) -> tuple[Any, ...]:
+        return (read_passport(folder).content,)
+
+    def _write_more(self, folder: Path) -> None:
+        (folder / FILE).write_text(json.dumps(self.content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def _check(self, folder: Path) -> None:
+        for table in DESCRIBED:
+            self._check_names(folder, table, "judge", self.content["judges"], FILE)
+
+    @property
+    def judge_names(self) -> list[str]:
+        """The judges, those first that may be used alone in the most cases."""
+        uses = Counter(row["judge"] for row in self.records("uses", use=ALONE))
+        return sorted(self.content["judges"], key=lambda judge: -uses[judge])
+
+
+def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
+    """The tables that a page is drawn from, of the passport's `judges`."""
+    uses, facts, gaps = [], [], []
+    for judge, of in judges.items():
+        for cell in of["cells"]:
+            row = {key: cell[key] for key in ("language", "criterion", "use", "verdict", "items", "sources")}
+            for key in FIGURES:
+                row |= zip((key, f"{key}_low", f"{key}_high"), cell.get(key, NOTHING), strict=True)
+            uses.append({"judge": judge, **row})
+        hashes = ", ".join(f"{criterion} {hash_}" for criterion, hash_ in of.get("prompt_hash", {}).items())
+        facts.append(
+            {
+                "judge": judge,
+                "model": of.get("asked") or of.get("model", ""),
+                "prompt": of.get("prompt", ""),
+                "parameters": json.dumps(of["parameters"]) if of.get("parameters") else "",
+                "versions": ", ".join(of.get("versions", ())),
+                "prompt_hash": hashes,
+            }
+        )
+        gaps += [{"judge": judge, "what": what} for what in of["not_tested"]]
+    made = {"uses": uses, "judges": facts, "not_tested": gaps}
+    return {table: pd.DataFrame(rows, columns=_columns(table)) for table, rows in made.items()}
+
+
+def _columns(table: str) -> list[str]:
+    return [name for column in DESCRIBED[table] for name in column.names]

@@ -1,0 +1,107 @@
+"""The first screen of a report on probes: in which languages a judge is blind to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from metal.auditing.scored_outputs import UNKNOWN
+from metal.data.languages import language_name
+from metal.data.text import listed, plural, within
+from metal.questions.probe.compute import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
+from metal.runs.columns import Row
+from metal.questions.probe.run import ProbeRun
+from metal.show.parts import criterion_in_words, judges_by_language, to_hand_out
+from metal.show.view import Remark
+
+MOST_NAMED = 3
+DOES = {BLIND: "is blind", LURED: "is lured", MOVED: "is moved"}
+BY = {BLIND: "to", LURED: "by", MOVED: "by"}
+
+
+def headline(run: ProbeRun) -> str:
+    """In which languages the judge is blind to what; else by what it is lured or moved; and other judges."""
+    rows = run.records("probes")
+    for says in AGAINST:
+        if not (against := _by_judge(row for row in rows if row["says"] == says)):
+            continue
+        (judge, own), *others = against.items()
+        by_language: dict[str, set[str]] = {}
+        for row in own:
+            by_language.setdefault(row["language"], set()).add(row["what"])
+        most = max(by_language.values(), key=len)
+        alike = [row for row in own if by_language[row["language"]] == most]
+        other = [row for row in own if by_language[row["language"]] != most]
+        more = f" It {DOES[says]} in {_languages(other)}, too." if other else ""
+        if others:
+            places = [f"{within(who)} in {_languages(theirs)}" for who, theirs in others[:MOST_NAMED]]
+            left = len(others) - MOST_NAMED
+            more += f" Also {says}: {'; '.join([*places, *([plural(left, 'more judge')] if left > 0 else [])])}."
+        return f"{within(judge)} {DOES[says]} in {_languages(alike)}, {BY[says]} {_changes(alike)}.{more}"
+    judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
+    who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
+    judge = "it" if len(judges) == 1 else "they"
+    where = plural(len(languages), "language")
+    return f"Nothing is shown against {who} in {where}, which does not show that {judge} can judge."
+
+
+def _by_judge(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each judge, the judge with most of them first."""
+    by: dict[str, list[Row]] = {}
+    for row in rows:
+        by.setdefault(row["judge"], []).append(row)
+    return dict(sorted(by.items(), key=lambda of: -len(of[1])))
+
+
+def _languages(rows: Sequence[Row]) -> str:
+    names = list(dict.fromkeys(language_name(row["language"]) for row in rows))
+    more = [f"{len(names) - MOST_NAMED} more languages"] if len(names) > MOST_NAMED + 1 else []
+    return listed([*names[:MOST_NAMED], *more] if more else names)
+
+
+def _changes(rows: Sequence[Row]) -> str:
+    """What was changed, those first that were said most often."""
+    names = [row["what"] for row in rows]
+    together = ALL_CERTAIN["what"]
+    ordered = sorted(dict.fromkeys(names), key=lambda what: (what != together, -names.count(what)))
+    more = [f"{len(ordered) - MOST_NAMED} more changes"] if len(ordered) > MOST_NAMED + 1 else []
+    return listed([*ordered[:MOST_NAMED], *more] if more else ordered)
+
+
+def cards(run: ProbeRun) -> Iterator[Remark]:
+    """What lures or moves a judge besides what the headline says, what is open, what to do next."""
+    rows = run.records("probes")
+    against = {says: [row for row in rows if row["says"] == says] for says in AGAINST}
+    for says, title in [(LURED, "Lured"), (MOVED, "Moved by what does not matter")]:
+        if against[says] and any(against[worse] for worse in AGAINST[: AGAINST.index(says)]):
+            where = ((within(row["judge"]), criterion_in_words(run, row["criterion"])) for row in against[says])
+            lines = [f"{judge}, {on}: {row['line']}" for (judge, on), row in zip(where, against[says], strict=True)]
+            more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+            yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
+    unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
+    if unsaid or undecided:
+        counted = [f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open"] if unsaid else []
+        counted += [f"{undecided:,} decide{'s' * (undecided == 1)} nothing"] if undecided else []
+        yield Remark("Open", f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.")
+    words = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
+    yield Remark("What to do next", words, to_hand_out(run))
+
+
+def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
+    """Where which judge is not to be used alone, and which texts it must not be given as they are."""
+    if not unfit and not moved:
+        return "Let people rate a sample in each language."
+    words = []
+    if unfit:
+        places = [f"{within(judge)} alone in {_languages(rows)}" for judge, rows in unfit.items()]
+        left = [plural(len(places) - MOST_NAMED, "more judge")] if len(places) > MOST_NAMED else []
+        words.append(f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Let people rate there.")
+    for judge, rows in islice(moved.items(), MOST_NAMED):
+        words.append(f"Give {within(judge)} only texts alike in what moves it in {_languages(rows)}: {_changes(rows)}.")
+    return " ".join(words)
+
+
+def scope(run: ProbeRun) -> str:
+    """What was compared, for the line above the headline."""
+    changes = plural(run.tables["probes"]["condition"].nunique(), "change")
+    return f"{judges_by_language(run, 'probes')} · {changes}"

@@ -1,0 +1,297 @@
+"""What judges make of outputs that were changed in known ways: a row for each judge, criterion, language, change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import judges_of
+from metal.auditing.scored_outputs import MARGIN, UNKNOWN
+from metal.auditing.settings import AuditSettings
+from metal.data.analysed import Analysed
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages, language_name
+from metal.data.people import people_named
+from metal.data.progress import Progress, divided, followed
+from metal.data.records import Criterion
+from metal.data.text import estimate, first_few, plural, signed
+from metal.errors import UsageError, check_known
+from metal.questions.bias.conditions import FALLS, STAYS
+from metal.stats.patterns import Numbers
+from metal.stats.probes import LEAST, Detection, Share, detection, dose_trend
+from metal.stats.significance import holm
+
+BLIND, LURED, MOVED, UNMOVED = "blind", "lured", "moved", "unmoved"
+NOT_BLIND, NOT_LURED, SHOWN = "not shown blind", "not shown lured", "decides nothing"
+AGAINST = (BLIND, LURED, MOVED)  # what is said against a judge
+CAPPED = "capped"
+LEVEL = 0.05  # of the chance that a judge is wrongly called any of AGAINST, over all of its rows
+ROOM = 0.1  # share of pairs whose clean score can fall, below which nothing can be seen
+SHARES = ("a", "strict", "raised", "change", "people_a")
+PROBES = (
+    *("language", "criterion", "judge", "probe", "condition", "kind", "expected", "says", "decides", "line"),
+    *("what", "dose", "p", "p_adjusted", "selectivity", "room", "pairs", "sources", "unanswered", "span", "undefined"),
+    *(f"{name}{end}" for name in SHARES for end in ("", "_low", "_high")),
+)
+TRENDS = (
+    *("language", "criterion", "judge", "probe", "doses", "outputs", "trend", "trend_low", "trend_high", "p"),
+    "undefined",
+)
+ALL_CERTAIN = {"probe": "", "condition": "all certain", "kind": "certain", "what": "most changes that spoil a text"}
+_NONE = Share(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of one criterion, turned so that higher is better: a row for each output, a column for each rater.
+
+    changed: the changed outputs with `of`, `language`, `condition`, `source`, by output. ends: worst and best score.
+    """
+
+    criterion: Criterion
+    wide: pd.DataFrame
+    changed: pd.DataFrame
+    ends: tuple[float, float]
+
+    def pairs(self, raters: Sequence[str], rows: pd.DataFrame) -> tuple[Numbers, Numbers, Any, int]:
+        """(clean, changed, source) of the rows that a rater answered on both sides, rater after rater, and how many
+        were answered on one side or none.
+        """
+        clean, after, source = [], [], []
+        for rater in raters:
+            clean.append(self.wide[rater].reindex(rows["of"]).to_numpy())
+            after.append(self.wide[rater].reindex(rows.index).to_numpy())
+            source.append(rows["source"].to_numpy())
+        first, second, of = (np.concatenate(parts) if parts else np.empty(0) for parts in (clean, after, source))
+        both = ~(np.isnan(first.astype(float)) | np.isnan(second.astype(float)))
+        return first[both], second[both], pd.factorize(of[both])[0], int((~both).sum())
+
+
+def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progress) -> Analysed:
+    """What each judge makes of each change that the dataset of probes declares.
+
+    Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or that no judge
+    rated; UnknownName for names there are not.
+    """
+    declared: Sequence[Mapping[str, Any]] = dataset.extra.get("probes", {}).get("conditions", ())
+    if not declared:
+        raise UsageError(f"{dataset.card.name} holds no probes; `metal.probe_plan` makes a dataset that does")
+    rated = any(rater.kind == "human" for rater in dataset.raters.values())
+    people = people_named(dataset, settings.reference) if settings.reference or rated else ()
+    judges = judges_of(dataset, settings)
+    check_known("judge", settings.judges, judges)
+    check_known("criterion", settings.criteria, dataset.criteria)
+    check_languages(settings.languages, dataset.languages)
+    scales = {name: dataset.criteria[name].scale for name in settings.criteria or dataset.asked}
+    unordered = [name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends]
+    ordered = [name for name in scales if name not in unordered]
+    rows: list[dict[str, Any]] = []
+    trends: list[dict[str, Any]] = []
+    for name, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
+        scores = _scores(dataset, dataset.criteria[name], settings.languages)
+        here = [judge for judge in judges if judge in scores.wide]
+        for judge in followed(here, advance, len(here)):
+            rows += _rows(scores, judge, [person for person in people if person in scores.wide], declared, settings)
+            trends += _trends(scores, judge, declared)
+    if not rows:
+        raise UsageError(
+            f"no judge has rated {dataset.card.name}; let one, with `metal.judge`, and give its run folder as well"
+        )
+    _conclude(rows)
+    probes, trend = pd.DataFrame(rows, columns=list(PROBES)), pd.DataFrame(trends, columns=list(TRENDS))
+    return Analysed({"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people)))
+
+
+def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) -> _Scores:
+    table = dataset.ratings[(dataset.ratings["criterion"] == criterion.name) & dataset.ratings["score"].notna()]
+    wide = table.astype({"output": str, "rater": str}).pivot(index="output", columns="rater", values="score")
+    lower = criterion.direction == "lower"
+    values = wide.to_numpy()
+    low, high = criterion.scale.ends or (np.nanmin(values), np.nanmax(values)) if values.size else (0.0, 1.0)
+    changed = [
+        (output.output, output.of, output.language, output.condition, output.source)
+        for output in dataset.outputs.values()
+        if output.of in dataset.outputs and output.language in (languages or dataset.languages)
+    ]
+    columns = ["output", "of", "language", "condition", "source"]
+    paired = pd.DataFrame(changed, columns=columns).set_index("output")
+    return _Scores(criterion, -wide if lower else wide, paired, (-high, -low) if lower else (low, high))
+
+
+def _rows(
+    scores: _Scores, judge: str, people: Sequence[str], declared: Sequence[Mapping[str, Any]], settings: AuditSettings
+) -> Iterator[dict[str, Any]]:
+    """A row for each language and condition in which outputs were changed, and one for all certain changes together."""
+    by_condition = {about["condition"]: about for about in declared}
+    together: dict[str, list[pd.DataFrame]] = {}
+    for (language, condition), changed in scores.changed.groupby(["language", "condition"], sort=False):
+        about = by_condition.get(condition)
+        if about:
+            yield _row(scores, judge, people, about, changed, settings)
+        if about and about["kind"] == "certain" and scores.criterion.name in about.get(FALLS, ()):
+            together.setdefault(str(language), []).append(changed)
+    for parts in together.values():
+        if len(parts) > 1:
+            about = {**ALL_CERTAIN, FALLS: [scores.criterion.name]}
+            yield _row(scores, judge, people, about, pd.concat(parts), settings)
+
+
+def _row(
+    scores: _Scores,
+    judge: str,
+    people: Sequence[str],
+    about: Mapping[str, Any],
+    changed: pd.DataFrame,
+    settings: AuditSettings,
+) -> dict[str, Any]:
+    """What the judge makes of these changed outputs, all in one language. about: what the dataset declares of them."""
+    expected = next((key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in about.get(key, ())), "")
+    clean, after, source, unanswered = scores.pairs([judge], changed)
+    seen = detection(clean, after, source, scores.ends, seed=settings.seed) if len(clean) else None
+    noticed = _noticed(scores, people, changed) if about["kind"] == "graded" else _NONE
+    says, p, final, undefined = _says(seen, about["kind"], expected, noticed, scores.ends)
+    figures = {name: getattr(seen, name) if seen else _NONE for name in SHARES[:-1]} | {"people_a": noticed}
+    return {
+        **{name: about[name] for name in ("probe", "condition", "kind", "what")},
+        "dose": about.get("dose", math.nan),
+        "language": changed["language"].iloc[0],
+        "criterion": scores.criterion.name,
+        "judge": judge,
+        "expected": expected,
+        "says": says,
+        "final": final,
+        "line": "",
+        "decides": not math.isnan(p),
+        "p": seen.p if seen else math.nan,
+        "p_adjusted": p,
+        "selectivity": math.nan,
+        "room": seen.room if seen else math.nan,
+        "pairs": len(clean),
+        "sources": seen.sources if seen else 0,
+        "unanswered": unanswered,
+        "span": scores.ends[1] - scores.ends[0],
+        "undefined": undefined,
+        **{
+            f"{key}{end}": value
+            for key, part in figures.items()
+            for end, value in (("", part.value), ("_low", part.low), ("_high", part.high))
+        },
+    }
+
+
+def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> Share:
+    """How well people tell changed outputs from clean ones, each by their own scores."""
+    clean, after, source, _ = scores.pairs(people, changed)
+    return detection(clean, after, source, scores.ends).a if len(clean) >= LEAST else _NONE
+
+
+def _says(
+    seen: Detection | None, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
+) -> tuple[str, float, bool, str]:
+    """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN where the row decides nothing;
+    whether it is said whatever the p-value; and why nothing can be said.
+    """
+    if not expected:
+        return SHOWN, math.nan, True, "says: it is not known what must happen on this criterion"
+    if seen is None or seen.n < LEAST or seen.sources < 2:
+        return UNKNOWN, math.nan, True, f"says: {plural(seen.n if seen else 0, 'pair')}, {LEAST} needed, of two sources"
+    if expected == CAPPED:
+        return NOT_LURED, seen.raised_p, _within(seen, ends), ""
+    if expected == STAYS:
+        even = _within(seen, ends)
+        why = "" if even else f"says: scores are not shown to stay within {MARGIN:.0%} of the scale"
+        return UNMOVED if even else UNKNOWN, seen.moved_p if kind == "invariant" else math.nan, even, why
+    if seen.room < ROOM:
+        return UNKNOWN, math.nan, True, "says: clean outputs have the worst score already"
+    if kind == "graded" and not noticed.low > 0.5:
+        return SHOWN, math.nan, True, "says: nobody has shown that people notice it"
+    return NOT_BLIND, seen.blind_p, False, ""
+
+
+def _within(seen: Detection, ends: tuple[float, float]) -> bool:
+    """Whether the mean surely changes by less than MARGIN of the scale (two one-sided tests at 5%)."""
+    low, high = seen.change_90
+    margin = MARGIN * (ends[1] - ends[0])
+    return low > -margin and high < margin
+
+
+def _conclude(rows: list[dict[str, Any]]) -> None:
+    """Correct each judge's p-values over all of its rows, and say what they show. Selectivity: how much better a
+    change is seen where it must be than on criteria that it leaves alone.
+    """
+    for judge in {row["judge"] for row in rows}:
+        own = [row for row in rows if row["judge"] == judge]
+        adjusted = holm([row["p_adjusted"] for row in own])
+        alone: dict[tuple[str, str], list[float]] = {}
+        for row, p in zip(own, adjusted, strict=True):
+            row["p_adjusted"] = float(p)
+            if row["expected"] == STAYS:
+                alone.setdefault((row["language"], row["condition"]), []).append(row["a"])
+            if p < LEVEL and not row["final"]:
+                row["says"] = {FALLS: BLIND, CAPPED: LURED, STAYS: MOVED}[row["expected"]]
+                row["line"], row["undefined"] = _line(row), ""
+        for row in own:
+            others = alone.get((row["language"], row["condition"]))
+            if others and row["expected"] == FALLS:
+                row["selectivity"] = row["a"] - float(np.mean(others))
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    """`blind to swapped outputs in Yoruba: A 0.58 [0.50, 0.66]`."""
+    place = f"{row['what']} in {language_name(row['language'])}"
+    if row["says"] == BLIND:
+        return f"blind to {place}: A {estimate(row, 'a')}"
+    change = estimate(row, "change", signed)
+    return f"{'raised' if row['says'] == LURED else 'moved'} by {place}: {change}"
+
+
+def _trends(scores: _Scores, judge: str, declared: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A row for each language and graded change with two doses or more: whether scores fall with the dose."""
+    answers = scores.wide[judge]
+    for probe in dict.fromkeys(about["probe"] for about in declared if "dose" in about):
+        doses = {about["condition"]: about["dose"] for about in declared if about["probe"] == probe}
+        part = scores.changed[scores.changed["condition"].isin(list(doses))]
+        for language, changed in part.groupby("language", sort=False):
+            by_dose = changed.reset_index().pivot(index="of", columns="condition", values="output")
+            by_dose = by_dose[sorted(by_dose, key=lambda condition: doses[condition])]
+            columns = [answers.reindex(by_dose.index).to_numpy()]
+            columns += [answers.reindex(by_dose[condition]).to_numpy() for condition in by_dose]
+            values = np.stack(columns, axis=1)
+            whole_rows = ~np.isnan(values).any(axis=1)
+            source = pd.factorize(changed.groupby("of")["source"].first().reindex(by_dose.index))[0]
+            enough = whole_rows.sum() >= LEAST and len(set(source[whole_rows])) > 1 and len(columns) > 2
+            trend = dose_trend(values[whole_rows], source[whole_rows]) if enough else None
+            yield {
+                "language": language,
+                "criterion": scores.criterion.name,
+                "judge": judge,
+                "probe": probe,
+                "doses": ", ".join(f"{doses[condition]:.0%}" for condition in by_dose),
+                "outputs": int(whole_rows.sum()),
+                "trend": trend.value if trend else math.nan,
+                "trend_low": trend.low if trend else math.nan,
+                "trend_high": trend.high if trend else math.nan,
+                "p": trend.p if trend else math.nan,
+                "undefined": "" if trend else f"trend: {LEAST} outputs with two doses or more are needed",
+            }
+
+
+def _warnings(
+    probes: pd.DataFrame, declared: Sequence[Mapping[str, Any]], unordered: Sequence[str], people: Sequence[str]
+) -> Iterator[str]:
+    if unordered:
+        yield f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out: {first_few(unordered)}"
+    asked = set(probes["criterion"])
+    declared_for = {name for about in declared for key in (FALLS, STAYS, CAPPED) for name in about.get(key, ())}
+    if unknown := sorted(asked - declared_for):
+        yield f"what must happen on {first_few(unknown)} is not known; say it with `aspects` of `metal.probe_plan`"
+    if (probes["kind"] == "graded").any() and probes["people_a"].isna().all():
+        yield "graded changes decide nothing: no person rated changed outputs"
+    silent = probes.groupby("judge")[["unanswered", "pairs"]].sum()
+    for judge, row in silent[silent["unanswered"] > 0].iterrows():
+        yield f"{judge}: {row['unanswered']:,} pairs without an answer on both sides, left out; {row['pairs']:,} remain"

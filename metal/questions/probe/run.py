@@ -1,0 +1,72 @@
+"""A run of `metal probe report`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metal.data.text import UNDEFINED, capital, count, estimate, figure, p_value, percent, signed
+from metal.questions.bias.conditions import FALLS, STAYS
+from metal.questions.probe.compute import AGAINST, CAPPED, MOVED, NOT_LURED, PROBES, TRENDS
+from metal.questions.audit.run import HEAD, JUDGE
+from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.run import DISQUALIFIES, NOTED, WARNS, Run, VerdictLine
+
+MUST = {FALLS: "fall", STAYS: "stay", CAPPED: "not rise"}  # what a score must do
+
+DESCRIBED: Tables = {
+    "probes": with_the_rest(
+        (
+            *HEAD,
+            JUDGE,
+            Column("condition", "changed", below=lambda row: row["kind"]),
+            Column("expected", "must", lambda expected: MUST.get(expected, UNDEFINED)),
+            Column("says", "says", capital),
+            Column("a", "A", figure, interval=True),
+            Column("p_adjusted", "p, corrected", p_value),
+            Column("strict", "clean better", percent, interval=True),
+            Column("change", "change", signed, interval=True),
+            Column("raised", "to the best score", percent, interval=True),
+            Column("selectivity", "selectivity", signed),
+            Column("room", "could fall", percent),
+            Column("people_a", "people's A", figure, interval=True),
+            Column("p", "p, no difference", p_value),
+            Column("pairs", "pairs", count, below=lambda row: f"{count(row['sources'])} sources"),
+            Column("unanswered", "unanswered", count),
+        ),
+        PROBES,
+    ),
+    "trends": with_the_rest(
+        (
+            *HEAD,
+            JUDGE,
+            Column("probe", "changed"),
+            Column("doses", "doses"),
+            Column("trend", "falls with the dose", figure, interval=True),
+            Column("p", "p", p_value),
+            Column("outputs", "outputs", count),
+        ),
+        TRENDS,
+    ),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class ProbeRun(Run):
+    """What judges make of changed outputs: tables `probes` and `trends`."""
+
+    command = "probe report"
+    described = DESCRIBED
+
+    def remarks(self) -> Iterator[VerdictLine]:
+        """All that is said against a judge: where it is blind or lured it is not to be used. And what orders in the
+        text change, shown or not.
+        """
+        for row in self.records("probes"):
+            if row["says"] in AGAINST:
+                weight = WARNS if row["says"] == MOVED else DISQUALIFIES
+                yield VerdictLine(row["judge"], row["language"], row["criterion"], row["line"], weight)
+            elif row["says"] == NOT_LURED and row["probe"].startswith("order"):
+                change = estimate(row, "change", signed)
+                line = f"not shown to be raised by {row['what']}: {change}"
+                yield VerdictLine(row["judge"], row["language"], row["criterion"], line, NOTED)

@@ -1,0 +1,209 @@
+"""`metal.probe_plan`, `probe_run`, `probe_report`: is a judge blind, even where nobody speaks the language?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from metal.api.options import (
+    BaseUrl,
+    Concurrency,
+    DryRun,
+    Force,
+    Judges,
+    Languages,
+    Limit,
+    MaxCost,
+    Names,
+    Option,
+    Pairs,
+    Progress,
+    PromptFolders,
+    Seed,
+    StrPath,
+    documented,
+    names,
+    no_progress,
+    settings_of,
+)
+from metal.api.read import load
+from metal.api.reading import ReadingOptions
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    from metal.api.asked import Judging
+    from metal.questions.probe.result import ProbePlan, ProbeReport
+    from metal.api.read import Data, Ratings
+    from metal.running.asking import Callbacks
+
+PLAN = "probe plan"  # the verb that writes a dataset
+Probes = Annotated[
+    Names,
+    Option("Changes, by name or kind: certain, graded, invariant, bait. [default: all but graded]", metavar="NAME"),
+]
+Criteria = Annotated[Names, Option("Criteria; default all.", "-c")]
+PerLanguage = Annotated[int, Option("Outputs to change, a language.", "-n", metavar="N", least=1)]
+Aspects = Annotated[
+    Pairs | None,
+    Option(
+        "What a criterion of yours looks at: language, content, task, facts, safety, overall.",
+        metavar="CRITERION=ASPECT",
+        flag="--aspect",
+    ),
+]
+
+
+@documented
+def probe_plan(
+    data: Data,
+    *,
+    probes: Probes = (),
+    criteria: Criteria = (),
+    languages: Languages = (),
+    per_language: PerLanguage = 60,
+    aspects: Aspects = None,
+    out: Annotated[StrPath | None, Option("Dataset folder to write. [default: datasets/DATASET-probes]")] = None,
+    seed: Seed = 0,
+    force: Force = False,
+    progress: Progress | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> ProbePlan:
+    """Change outputs in ways whose effect is known, for judges (or people) to rate beside the originals.
+
+    Certain changes anybody would see who reads the language: another item's output, nothing, a wrong language or
+    script, half of it, other figures. Graded ones damage a share of the words or letters. Invariant ones change
+    nothing that matters (encoding, quotation marks, bold type). Baits must not raise a score: an order to the judge, in
+    English and in the item's language, and padding. Scripts without blanks are changed by what a reader sees as a
+    character.
+
+    The dataset holds both, and says what must come of each change. `metal.probe_run` plans and judges in one.
+
+    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. progress: called with outputs
+    done and in all.
+
+    Returns the dataset, which is written to `out`, and how many outputs were changed. Raises UsageError where there is
+    nothing to change, UnknownName for a probe, criterion, language or aspect that there is not.
+    """
+    from metal.questions.probe.result import ProbePlan
+    from metal.building.probe_plan import plan_probes
+    from metal.building.probes import load_probes
+    from metal.data.dataset import save_dataset
+
+    inputs = load(data, (), reading)
+    planned = plan_probes(
+        inputs.dataset,
+        load_probes(names(probes)),
+        languages=names(languages),
+        criteria=names(criteria),
+        aspects=aspects,
+        per_language=per_language,
+        seed=seed,
+        progress=progress or no_progress,
+    )
+    folder = Path(out) if out else Path("datasets") / f"{inputs.name}-probes"
+    dataset = replace(planned.dataset, folder=folder)
+    save_dataset(dataset, folder, force=force, maker=PLAN)
+    return ProbePlan(dataset, folder, planned.made, planned.warnings)
+
+
+@documented
+def probe_run(
+    data: Data,
+    judge: Annotated[Names, Option("Judge to probe: openai:gpt-4o, a name of judges.toml.", "-j")],
+    *,
+    probes: Probes = (),
+    prompt: Annotated[Names, Option("Prompt: simple, detailed, or your own.", "-p")] = "detailed",
+    criteria: Criteria = (),
+    languages: Languages = (),
+    per_language: PerLanguage = 60,
+    aspects: Aspects = None,
+    folder: Annotated[
+        StrPath | None, Option("Dataset folder of the probes. [default: datasets/DATASET-probes]", metavar="DIR")
+    ] = None,
+    out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-probes-judges]")] = None,
+    dry_run: DryRun = False,
+    max_cost: MaxCost = None,
+    limit: Limit = None,
+    prompt_folders: PromptFolders = (),
+    base_url: BaseUrl = "",
+    concurrency: Concurrency = None,
+    seed: Seed = 0,
+    callbacks: Callbacks | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> Judging:
+    """Make a dataset of probes as `metal.probe_plan` does, and let judges rate it as `metal.judge` does.
+
+    A run that was stopped goes on with the same call, or with `metal.judge(resume=RUN)`; nothing is paid twice. The
+    same call with more judges asks only those. `metal.probe_report(FOLDER, RUN)` says what a judge is blind to.
+
+    data: as of `metal.probe_plan`. callbacks: as of `metal.judge`.
+
+    Returns the run of the judges. Raises what the two functions raise, and UsageError where `folder` holds another
+    dataset.
+    """
+    import tempfile
+
+    from metal.api.judging import judge as ask
+    from metal.data.dataset import load_dataset, save_dataset
+
+    inputs = load(data, (), reading)
+    place = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
+    asked: dict[str, Any] = {"probes": probes, "criteria": criteria, "languages": languages, "aspects": aspects}
+    asked |= {"per_language": per_language, "seed": seed}
+    with tempfile.TemporaryDirectory() as temporary:
+        advance = callbacks.progress if callbacks else None
+        plan = probe_plan(inputs.dataset, **asked, out=Path(temporary) / place.name, progress=advance)
+    if place.exists():
+        if load_dataset(place).outputs != plan.dataset.outputs:
+            raise UsageError(f"{place} holds other probes than these; give another `folder`, or take it away")
+    elif not dry_run:
+        save_dataset(plan.dataset, place, maker=PLAN)
+    if callbacks:
+        for warning in plan.warnings:
+            callbacks.say(f"warning: {warning}")
+    run = Path(out) if out else Path("runs") / f"{place.resolve().name}-judges"
+    terms: dict[str, Any] = {"dry_run": dry_run, "max_cost": max_cost, "limit": limit, "concurrency": concurrency}
+    terms |= {"prompt_folders": prompt_folders, "base_url": base_url, "callbacks": callbacks}
+    return ask(place if place.exists() else plan.dataset, judge, prompt=prompt, out=run, **terms)
+
+
+@documented
+def probe_report(
+    data: Data,
+    *ratings: Ratings,
+    judges: Judges = (),
+    criteria: Criteria = (),
+    languages: Languages = (),
+    reference: Annotated[
+        str, Option("The people who show what can be noticed: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+    ] = "",
+    seed: Seed = 0,
+    progress: Progress | None = None,
+    **reading: Unpack[ReadingOptions],
+) -> ProbeReport:
+    """Say which changes a judge is blind to, in which language: nobody has to speak it.
+
+    For each change: how often the clean output gets the better score (A, with ties as half; 0.5 is chance), the change
+    of the score, and how selective it is. A judge is called blind where it surely notices fewer than half of the
+    changes, lured where a bait surely raises its scores, moved where something that does not matter does: with at most
+    5% for a wrong word in all that is said of a judge. A probe never shows that a judge is good.
+
+    Graded changes decide something only where people who rated the changed outputs were shown to notice them.
+
+    data: a dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of judges over it. progress:
+    called with the parts done and the parts in all.
+
+    Returns the tables `probes` and `trends` (whether scores fall with the dose), plots and the page. Nothing is written
+    before `save`. Raises UsageError for a dataset without probes, or without judges.
+    """
+    from metal.questions.probe.result import ProbeReport
+    from metal.auditing.settings import AuditSettings
+    from metal.questions.probe.compute import probe_tables
+
+    settings = settings_of(AuditSettings, locals())
+    inputs = load(data, ratings, reading)
+    dataset = inputs.dataset
+    made = probe_tables(dataset, settings, progress=progress or no_progress)
+    asked = {"reference": reference, "seed": seed}
+    return inputs.result(ProbeReport, dataset, asked, made, made.tables["probes"]["judge"])

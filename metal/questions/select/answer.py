@@ -1,0 +1,75 @@
+"""The first screen of a selection: how much may be left to which judge."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from metal.data.text import known, percent, plural, within
+from metal.runs.columns import Row
+from metal.questions.select.run import SelectRun
+from metal.questions.select.compute import NO_CONFIDENCE, UNKNOWN
+from metal.show.parts import case_of, data_of, go_on, judges_by_language
+from metal.show.view import Remark
+
+
+def _best(run: SelectRun) -> Row | None:
+    """The row that leaves least to people."""
+    rows = [row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0]
+    return max(rows, key=lambda row: row["coverage"], default=None)
+
+
+def headline(run: SelectRun) -> str:
+    """The most that a judge may answer, in how many cases anything."""
+    rows, best = run.records("selection"), _best(run)
+    if best is None:
+        unsaid = sum(row["says"] == UNKNOWN for row in rows)
+        if unsaid == len(rows):
+            return f"Whether a judge may answer anything alone cannot be said in any of {plural(unsaid, 'case')}."
+        more = f"; in {unsaid} nothing can be said" if unsaid else ""
+        tried = plural(len(rows) - unsaid, "case")
+        return f"No judge may answer anything alone: in none of {tried} is enough agreement sure{more}."
+    some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
+    return (
+        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} of outputs on "
+        f"{case_of(run, best)}, and surely agrees there with people in {percent(best['at_least'])}; a judge may answer "
+        f"something in {some} of {plural(len(rows), 'case')}."
+    )
+
+
+def cards(run: SelectRun) -> Iterator[Remark]:
+    """Who is too sure of itself; where nothing can be said; what to do next."""
+    reason = ""
+    rows = [row for row in run.records("calibration") if known(row["ece"])]
+    if rows:
+        worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
+        if worst["sure"] > worst["agreement"]:
+            words = (
+                f"{within(worst['judge'])} on {case_of(run, worst)}: on average {percent(worst['sure'])} sure, and it "
+                f"agrees with people in {percent(worst['agreement'])}."
+            )
+            yield Remark("Surer than right", words)
+    unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]
+    if unsaid:
+        reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
+        words = f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
+        yield Remark("Where nothing can be said", words)
+    title, best = "What to do next", _best(run)
+    if unsaid and reason == NO_CONFIDENCE:
+        words = "Ask the judge with token probabilities, or several times, and give that run too:"
+        yield Remark(title, words, f"metal judge {data_of(run)} --judge MODEL --repeat 5")
+    elif best is None:
+        words = "Whether a judge is good enough to have people rate more for it:"
+        yield Remark(title, words, go_on(run, "audit"))
+    elif not run.settings.get("costs"):
+        command = f"{go_on(run, 'select')} --alpha {run.settings['alpha']:g} --costs {shlex.quote(best['judge'])}=0.001"
+        yield Remark(
+            title, "What that saves, with the dollars of an answer and of a person's:", f"{command},people=0.2"
+        )
+    else:
+        yield Remark(title, "Whether the judge is like a person, threshold or not:", go_on(run, "audit"))
+
+
+def scope(run: SelectRun) -> str:
+    """What was compared, for the line above the headline."""
+    return judges_by_language(run, "calibration")

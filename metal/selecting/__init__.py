@@ -1,1 +1,0 @@
-"""When a judge may answer alone, and several judges as one."""

@@ -1,1 +1,0 @@
-"""What `metal describe`, `check` and `compare` print of a dataset."""

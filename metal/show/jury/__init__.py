@@ -1,1 +1,0 @@
-"""The page of several judges as one."""

@@ -1,1 +1,0 @@
-"""The page of a leaderboard by people: one file per section."""

@@ -1,1 +1,0 @@
-"""The page of `metal monitor`, one file per section."""

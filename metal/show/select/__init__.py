@@ -1,1 +1,0 @@
-"""The page of what judges may answer alone."""
