@@ -7,3 +7,4 @@ os.environ["COLUMNS"] = "80"  # whatever the terminal is like
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "certificate.pem")
 
 DEMO = Path(__file__).parent / "data" / "demo"  # a small dataset: ten languages, eight outputs each, three people
+ROOT = Path(__file__).parent.parent

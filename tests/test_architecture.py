@@ -22,12 +22,11 @@ FLOORS = [
     {"raters"},
     {"building"},
     {"auditing", "boards", "genie"},
-    {"fairness", "correcting", "selecting", "gating"},
-    {"planning"},
     {"runs"},
     {"running"},
     {"show"},
     {"api"},
+    {"questions"},
     {"cli"},
     {"__main__"},
 ]
@@ -36,6 +35,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 TOUCHES_THE_WORLD = (
     *("store.py", "*/store.py", "data/*", "runs/*", "running/*", "api/*", "cli/*", "show/terminal/*"),
     *("raters/judges/*", "raters/isolation/*", "building/crowdsourcing/*"),
+    "questions/*/verb*.py",
     "building/sample.py",  # counts of a split lie on disk meanwhile
 )
 WORLD = {"os", "shutil", "socket", "subprocess", "time", "tempfile", "urllib", "requests", "httpx", "sys"}
@@ -78,6 +78,49 @@ def test_imports_point_one_way() -> None:
         if FLOOR[room] >= FLOOR.get(room_of(path), 1)
     }
     assert upward == set()
+
+
+FACES = {"page", "answer", "words", "sections", "brief", "headline"}
+
+
+def test_a_question_asks_another_for_figures_never_for_its_page() -> None:
+    borrowed = {
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path in MODULES
+        if room_of(path) == "questions"
+        for name in imports(path)
+        if (parts := name.split("."))[:2] == ["metal", "questions"] and len(parts) > 3
+        if parts[2] != path.relative_to(PACKAGE).parts[1] and parts[3] in FACES
+    }
+    assert borrowed == set()
+
+
+def test_the_house_is_small() -> None:
+    rooms = {room_of(path) for path in MODULES}
+    arrows = {(room_of(path), room) for path in MODULES for room in rooms_imported(path)}
+    assert len(rooms) <= 18
+    assert len(arrows) <= 100
+
+
+def test_files_of_different_folders_make_no_circle() -> None:
+    """Folders of questions; everything else is kept apart by the floors."""
+    asked: dict[str, set[str]] = {}
+    for path in MODULES:
+        if room_of(path) == "questions" and len(parts := path.relative_to(PACKAGE).parts) > 2:
+            module = ".".join(("metal", *parts)).removesuffix(".py").removesuffix(".__init__")
+            asked[module] = {name for name in imports(path) if name.startswith("metal.questions.")}
+    reached = {module: set[str]() for module in asked}
+    for _ in asked:
+        for module, names in asked.items():
+            reached[module] |= names & asked.keys()
+            reached[module] |= {far for name in names & asked.keys() for far in reached[name]}
+    circles = {
+        tuple(sorted((module, other)))
+        for module in asked
+        for other in reached[module]
+        if module in reached[other] and module.split(".")[2] != other.split(".")[2]
+    }
+    assert circles == set()
 
 
 def test_only_the_edges_touch_the_world() -> None:

@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.api.results import Audit
 from metal.boards.history import Entry
 from metal.building.answers import Answer
 from metal.building.store import history_files
 from metal.data.dataset import load_dataset, with_ratings
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError
+from metal.questions.audit.result import Audit
+from metal.questions.drift.store import WatchFile
 from metal.questions.drift.watching import Key
-from metal.questions.drift.watch_file import WatchFile
 
 KEYS: list[Key] = [("judge", "j", language, "c") for language in ("en", "hi")]
 LEAST = dict.fromkeys(KEYS, 0.7)

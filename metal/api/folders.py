@@ -77,12 +77,13 @@ def _read(path: Path, file: str) -> Folder:
 
 def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[Any, Any, str]:
     """Languages, raters, answer."""
-    from metal.api.report import RESULTS, open_run
+    from metal.api.report import open_run
     from metal.data.dataset_lines import read_raters
     from metal.data.files import read_toml
+    from metal.runs.kinds import is_kind
 
     unfinished = kind == "generate" and not (path / "tables").is_dir()
-    if kind in RESULTS and not unfinished:
+    if is_kind(kind) and not unfinished:
         from metal.runs.parts import fitting
         from metal.show.pages import headline
 

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args, get_type_hints
 
 from metal.data.progress import Progress as Progress
 from metal.data.progress import no_progress as no_progress
@@ -192,6 +192,15 @@ WordOrders = Annotated[
     Option("TOML file of answers in words, from the worst to the best.", metavar="FILE", rare=True),
 ]
 Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
+Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
+Margin = Annotated[
+    float, Option("How far below a person a judge may be and still be like one.", least=0, most=1, rare=True)
+]
+Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True)]
+PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)]
+Bad = Annotated[
+    str, Option("The worst label of a scale without order: a judge must find it.", metavar="LABEL", rare=True)
+]
 Resamples = Annotated[
     int,
     Option(

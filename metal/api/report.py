@@ -5,38 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, Progress, StrPath, documented, no_progress
 from metal.data.progress import divided
 from metal.errors import UsageError
+from metal.runs.kinds import is_kind, kind_of, load
 
 if TYPE_CHECKING:
     from metal.api.read import Ratings
-    from metal.api.results import Result
     from metal.runs.run import Run
-
-
-# The command of a run with a page: what `open_run` gives of it.
-RESULTS = {
-    "audit": ("metal.api.results", "Audit"),
-    "bias language": ("metal.questions.bias.result", "LanguageBias"),
-    "billboard": ("metal.questions.board.result", "Billboard"),
-    "correct": ("metal.questions.correct.result", "CorrectedScores"),
-    "design": ("metal.questions.design.result", "Design"),
-    "diff": ("metal.questions.drift.result", "Diff"),
-    "gate": ("metal.questions.drift.result", "Gate"),
-    "generate": ("metal.api.asked", "GeneratedTexts"),
-    "design labels": ("metal.questions.design.result", "LabelPlan"),
-    "jury": ("metal.questions.jury.result", "Jury"),
-    "leaderboard": ("metal.questions.board.result", "Leaderboard"),
-    "probe report": ("metal.questions.probe.result", "ProbeReport"),
-    "monitor": ("metal.questions.people.result", "Monitor"),
-    "passport": ("metal.questions.passport.result", "Passport"),
-    "select": ("metal.questions.select.result", "Selection"),
-}
+    from metal.show.result import Result
 
 
 @dataclass(frozen=True)
@@ -62,7 +42,7 @@ def open_run(run: StrPath) -> Any:
     from metal.runs.parts import command_of
 
     folder = Path(run)
-    if command_of(folder) in COMMANDS and command_of(folder) not in RESULTS:
+    if command_of(folder) in COMMANDS and not is_kind(command_of(folder)):
         return RatingsRun.open(folder)
     return _open(folder)
 
@@ -71,8 +51,9 @@ def _open(folder: Path) -> Result:
     """The run with a page in a folder."""
     from metal.runs.parts import command_of
 
-    module, kind = RESULTS.get(command_of(folder), RESULTS["audit"])
-    result: Result = getattr(import_module(module), kind).read(folder)
+    command = command_of(folder)
+    kind = kind_of(command if is_kind(command) else "audit")  # which says of a folder that it is no run
+    result: Result = load(kind.run).read(folder)
     return result
 
 
@@ -88,12 +69,12 @@ def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]
     runs: list[Run] = []
     for each in given:
         if isinstance(each, str | Path):
-            module, name = RESULTS.get(command_of(Path(each)), ("", ""))
-            kind = getattr(import_module(module), name) if module else Run
-            if kind.remarks is Run.remarks:
+            command = command_of(Path(each))
+            made: type[Run] = load(kind_of(command).run) if is_kind(command) else Run
+            if made.remarks is Run.remarks:
                 ratings.append(each)
             else:
-                runs.append(kind.read(Path(each)))
+                runs.append(made.read(Path(each)))
         elif not isinstance(each, Run):
             ratings.append(each)
         elif type(each).remarks is Run.remarks:

@@ -23,14 +23,13 @@ from metal.errors import MetalError
 from metal.version import __version__
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from metal.runs.kinds import Kind
 
-# The verbs in the order of the help: where each is, and what it does.
+# Verbs that make no run with a page: where each is, and what it does. A kind of run names its own (metal.runs.kinds).
 VERBS = {
     "init": ("metal.cli.init:init", "Set up a project step by step."),
     "demo": ("metal.cli.analyses:demo", "Audit the datasets that come with METAL."),
     "sample": ("metal.cli.datasets:sample", "Choose passages of similar length."),
-    "generate": ("metal.cli.judging:generate", "Write good and bad summaries."),
     "annotate": ("metal.cli.annotate:annotate", "Tasks out to people, ratings back."),
     "import": ("metal.cli.datasets:import_", "Read ratings from other formats."),
     "check": ("metal.cli.datasets:check", "Show who rated what, and what is wrong."),
@@ -40,27 +39,26 @@ VERBS = {
     "replies": ("metal.cli.replies:replies", "Show what judges were asked, and what they replied."),
     "criterion": ("metal.cli.judges:criterion", "Add a criterion in one line."),
     "prompt": ("metal.cli.judges:prompt", "Show what judges are told."),
-    "jury": ("metal.cli.analyses:jury", "Make one judge of several."),
     "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
-    "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
-    "bias": ("metal.cli.bias:bias", "Say in which languages judges are too lenient."),
-    "probe": ("metal.cli.probes:probe", "Say what judges are blind to, without people."),
-    "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
-    "correct": ("metal.cli.analyses:correct", "Give people's means from few labels and a judge."),
-    "select": ("metal.cli.analyses:select", "Say which answers of a judge need no people."),
-    "diff": ("metal.cli.drift:diff", "Compare judges with what they were."),
-    "gate": ("metal.cli.drift:gate", "Stop where a judge is no longer what it was."),
-    "passport": ("metal.cli.passport:passport", "Say what judges may be used for, and until when."),
-    "monitor": ("metal.cli.analyses:monitor", "Say which raters can be relied on."),
-    "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),
-    "design": ("metal.cli.analyses:design", "Plan ratings: how many items and people, at what cost."),
     "report": ("metal.cli.folders:report", "Write a run's page, charts and LaTeX tables."),
     "compare": ("metal.cli.datasets:compare", "Put generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings for other programs."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
     "completion": ("metal.cli.folders:completion", "Complete verbs and options in your shell."),
+}
+# The groups of the help, and the order of the verbs in each; what is in none comes last.
+GROUPS = {
+    "Start": ("init", "demo", "audit", "judge", "ls"),
+    "Data": ("import", "check", "describe", "compare", "export"),
+    "Build": ("sample", "generate", "annotate", "design"),
+    "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric", "jury"),
+    "Trust": ("bias", "probe", "select", "correct", "passport"),
+    "In use": ("diff", "gate"),
+    "Rank": ("billboard", "leaderboard", "submit"),
+    "People": ("monitor",),
+    "More": ("report", "completion"),
 }
 
 
@@ -68,21 +66,14 @@ UNREAD = 141  # as a shell says of a program that a closed pipe ended
 
 
 class Verbs(Group):
-    """The verbs of VERBS and, after them, those that installed packages offer (`metal.verbs`)."""
+    """The verbs of VERBS, those of each kind of run, and functions of other packages (`metal.verbs`)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*VERBS, *_offered()]
+        return list(_summaries())
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands:
-            if cmd_name in VERBS:
-                module, _, name = VERBS[cmd_name][0].partition(":")
-                self.commands[cmd_name] = getattr(import_module(module), name)
-            elif cmd_name in _offered():
-                from metal.cli.verb import verb_of_function
-                from metal.data.plugins import load_plugin
-
-                self.commands[cmd_name] = verb_of_function(cmd_name, load_plugin("metal.verbs", "verb", cmd_name))
+        if cmd_name not in self.commands and cmd_name in _summaries():
+            self.commands[cmd_name] = _command(cmd_name)
         return self.commands.get(cmd_name)
 
     def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
@@ -97,16 +88,61 @@ class Verbs(Group):
             sys.exit(UNREAD)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, summary) for name, (_, summary) in VERBS.items()]
-        rows += [(name, f"Of {point.value.partition(':')[0]}.") for name, point in _offered().items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        summaries, grouped = _summaries(), {name for names in GROUPS.values() for name in names}
+        others = tuple(name for name in summaries if name not in grouped)
+        for group, names in {**GROUPS, "Others": others}.items():
+            rows = [(name, summaries[name]) for name in names if name in summaries]
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
 
 
-def _offered() -> dict[str, EntryPoint]:
+def _summaries() -> dict[str, str]:
+    """What each verb does, by its name."""
     from metal.data.plugins import plugins
 
-    return plugins("metal.verbs")
+    summaries = {name: summary for name, (_, summary) in VERBS.items()}
+    for kind in _top_kinds().values():
+        summaries[kind.command.split()[0]] = kind.summary
+    for name, point in plugins("metal.verbs").items():
+        summaries[name] = f"Of {point.value.partition(':')[0]}."
+    return summaries
+
+
+def _top_kinds() -> dict[str, Kind]:
+    """The kind of run behind each verb: of several that begin with its name, the one that is called so."""
+    from metal.runs.kinds import kinds
+
+    top: dict[str, Kind] = {}
+    for kind in kinds().values():
+        name = kind.command.split()[0]
+        if name not in top or kind.command == name:
+            top[name] = kind
+    return top
+
+
+def _command(name: str) -> click.Command:
+    """The command of a verb."""
+    if name in VERBS:
+        return loaded(VERBS[name][0])
+    kind = _top_kinds().get(name)
+    if kind and kind.verb:
+        return loaded(kind.verb)
+    if kind:
+        from metal.cli.analysis import analysis
+
+        return analysis(kind)
+    from metal.cli.verb import verb_of_function
+    from metal.data.plugins import load_plugin
+
+    return verb_of_function(name, load_plugin("metal.verbs", "verb", name))
+
+
+def loaded(place: str) -> click.Command:
+    """The command that "module:name" names."""
+    module, _, name = place.partition(":")
+    command: click.Command = getattr(import_module(module), name)
+    return command
 
 
 @click.group(

@@ -8,26 +8,15 @@ from typing import Any
 import click
 
 import metal
-from metal.cli.analyses import analysis
+from metal.cli.analysis import analysis
 from metal.cli.flags import in_flags
 from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, CommandGroup, verb
+from metal.runs.kinds import kind_of
 from metal.show.terminal import console
-from metal.show.terminal.console import PERCENT
 
 bias = CommandGroup("bias", short_help="Say in which languages judges are too lenient.")
-bias.add_command(
-    analysis(
-        metal.bias_language,
-        "-bias",
-        "comparing languages",
-        unit=PERCENT,
-        examples="""
-            metal bias language datasets/mlqe
-            metal bias language datasets/pariksha -c task_quality --json | jq .language_bias
-        """,
-    )
-)
+bias.add_command(analysis(kind_of("bias language")))
 
 
 @verb(

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
-from metal.cli.analyses import analysis, by_option
+from metal.cli.analysis import analysis
 from metal.cli.board_views import crowd, references
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, CommandGroup, Verb, WithDefault, verb
 from metal.data.escaping import csv_text
 from metal.data.text import recorded
+from metal.runs.kinds import kind_of
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -76,25 +77,7 @@ def history(data: Path, as_json: bool) -> None:
     console.table(f"Versions of {data.resolve().name}", ["version", "what", "name", "by", "when (UTC)"], rows, keep=3)
 
 
-billboard = WithDefault(
-    default=analysis(
-        metal.billboard,
-        "-board",
-        "ranking",
-        by_option("language", "criterion", "generator", shown="the correlations by this"),
-        files="report.html, tables/ (CSV, JSON, Parquet), ensembles.json, run.toml",
-        about=lambda run: {"version": run.version, "ensembles": {each["ensemble"]: each for each in run.ensembles}},
-        more="""
-            Everything is also written to the run folder: report.html, tables/ as CSV, JSON and Parquet, ensembles.json,
-            run.toml.
-        """,
-        examples="""
-            metal billboard datasets/cnndm --reference group=expert
-            metal billboard datasets/news runs/news-judges runs/news-scores --by language
-            metal billboard datasets/cnndm --reference group=expert -c coherence --common
-        """,
-    )
-)
+billboard = WithDefault(default=analysis(kind_of("billboard")))
 for command in (crowd, references, apply, history):
     billboard.add_command(command)
 

@@ -11,9 +11,9 @@ import metal
 from metal.cli.printing import print_json, warn_at_once
 from metal.cli.verb import AS_JSON, VERBOSE, verb
 from metal.data.text import plural, signed_share, with_minus
+from metal.questions.board.raters import against_people
 from metal.questions.board.run import REFERENCES
 from metal.runs.run import spoken
-from metal.questions.board.raters import against_people
 from metal.show.terminal import console
 from metal.show.view import TableView
 

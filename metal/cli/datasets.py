@@ -12,7 +12,7 @@ import click
 
 import metal
 from metal.api.sample import PICTURE
-from metal.cli.analyses import run_folder
+from metal.cli.analysis import run_folder
 from metal.cli.printing import print_json, show_parts, warn_at_once
 from metal.cli.reading import read_and_say
 from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, WithDefault, verb

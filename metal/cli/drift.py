@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import metal
-from metal.cli.analyses import check_one_way, show_run
+from metal.cli.analysis import check_one_way, show_run
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
 from metal.cli.verb import out as out_option
@@ -55,7 +55,7 @@ def _compare(
     if junit:
         replace_file(junit, made.junit())
     gated = function is metal.gate
-    show_run(made, folder, verbose, as_json, as_markdown, about={"verdict": made.verdict} if gated else None)
+    show_run(made, folder, verbose, as_json, as_markdown, about=made.more_facts())
     if gated:
         sys.exit(made.exit_code)
 

@@ -23,7 +23,8 @@ from metal.show.commands import typed_options
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
-    from metal.api.asked import Generating, Judging
+    from metal.api.asked import Judging
+    from metal.questions.generate.run import Generating
     from metal.raters.judges.engine import Engine
     from metal.raters.judges.limits import CostEstimate
     from metal.running.asking import Callbacks

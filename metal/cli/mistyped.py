@@ -63,10 +63,10 @@ def _for_path(path: Path) -> list[str]:
 
 def _for_run(run: Path, command: str) -> list[str]:
     """The words of a command that takes a run of this command."""
-    from metal.api.report import RESULTS
     from metal.data.run_toml import read_run_toml
+    from metal.runs.kinds import is_kind
 
-    if command in RESULTS:
+    if is_kind(command):
         return ["metal", "report", str(run), "--open"]
     datasets = read_run_toml(run)["datasets"]
     data = datasets[0].get("path", "DATASET") if datasets else "DATASET"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import metal
-from metal.cli.analyses import check_one_way
+from metal.cli.analysis import check_one_way
 from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, verb
 from metal.cli.verb import out as out_option

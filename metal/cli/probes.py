@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import metal
-from metal.cli.analyses import analysis, run_folder
+from metal.cli.analysis import analysis, run_folder
 from metal.cli.judging import ASK, callbacks, finish
 from metal.cli.printing import show_parts
 from metal.cli.reading import read_and_say
 from metal.cli.verb import DATASET, CommandGroup, verb
+from metal.runs.kinds import kind_of
 from metal.show.terminal import console
-from metal.show.terminal.console import PERCENT
 
 probe = CommandGroup("probe", short_help="Say what judges are blind to, without people.")
 
@@ -67,15 +67,6 @@ def run(data: Path, ask: bool | None, **options: Any) -> None:
     finish(judged, f"metal probe report {judged.job.folder} {judged.folder}")
 
 
-report = analysis(
-    metal.probe_report,
-    "-report",
-    "comparing outputs",
-    unit=PERCENT,
-    examples="""
-        metal probe report datasets/mine-probes runs/mine-probes-judges
-        metal probe report datasets/mine-probes runs/mine-probes-judges --json | jq .probes
-    """,
-)
+report = analysis(kind_of("probe report"))
 for command in (plan, run, report):
     probe.add_command(command)

@@ -31,8 +31,8 @@ ONE_DOES_NOT_HOLD = 1
     """,
 )
 def score(data: Path, as_json: bool, **options: Any) -> None:
-    from metal.running.scoring import Interrupted
     from metal.questions.design.planned import scores
+    from metal.running.scoring import Interrupted
 
     try:
         with console.named_progress("scoring", "outputs") as advance:

@@ -1,1 +1,1 @@
-"""TODO"""
+"""A folder for each question: what it computes, its run, its page and its verb."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from metal.data import text as formats
-from metal.data.files import read_toml
+from metal.data.languages import language_name
 
 Row = Mapping[str, Any]
 
@@ -74,6 +73,14 @@ class RankInterval(Column):
 
 Tables = Mapping[str, tuple[Column, ...]]
 
+# Columns that several kinds of run have.
+LANGUAGE = Column("language", "language", lambda code: formats.name(language_name(code)))
+HEAD = (Column("criterion", ""), LANGUAGE)
+JUDGE = Column("judge", "judge")
+Figure = partial(Column, format=formats.figure, interval=True, direction="higher")
+Share = partial(Column, format=formats.percent, interval=True)
+Rate = partial(Share, direction="higher")  # of answers that are as they should be
+
 
 def unshown(*names: str) -> tuple[Column, ...]:
     """Columns that a page is made from and that no table shows by themselves."""
@@ -102,16 +109,3 @@ def title_of(columns: Iterable[Column], figure: str) -> str:
     titles = {column.name: column.title for column in columns if column.title}
     parts = (title for name, title in titles.items() if name.startswith(f"{figure}_"))
     return titles.get(figure) or next(parts, "")
-
-
-_meanings = cache(read_toml)
-
-
-def meaning(command: str, name: str) -> str:
-    """What a column of the command's tables means, from meanings.toml; empty if nobody wrote it down."""
-    texts = _meanings(Path(__file__).with_name("meanings.toml"))
-    text = texts.get(command, {}).get(name) or texts["any"].get(name, "")
-    figure, _, end = name.rpartition("_")
-    if not text and end in ("low", "high"):
-        return f"the {end} end of the interval of `{figure}`"
-    return str(text)

@@ -1,40 +1,27 @@
 """A passport: what judges may be used for, by language and criterion, and until when; a JSON file with its SHA-256.
 
-`issue` makes one of an audit, `read_passport` reads one, `check` says whether a judge may do what it is asked to.
+`read_passport` reads one, `check` says whether a judge may do what it is asked to; `metal.passport` makes them.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
-from metal.auditing.verdict import today as present_name
 from metal.data.files import read_json
-from metal.data.languages import language_name
-from metal.data.text import first_few, known, listed, plural
+from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, nearest
-from metal.questions.audit.run import AuditRun
-from metal.questions.audit.remarks import IDENTITY
-from metal.runs.run import DISQUALIFIES
-from metal.version import __version__
+from metal.runs.run import DISQUALIFIES, IDENTITY
 
 VERSION = 1  # of the file; another one is not read
 FILE = "passport.json"
 ALONE, BESIDE, NEITHER = "alone", "beside people", "no"
 FIGURES = ("share_kept", "order_kept", "below_person", "above_constant")
-DIGITS = 4
-# What other runs would say of a judge, by their command.
-QUESTIONS = {
-    "bias language": "whether it leans between languages",
-    "probe report": "whether it is blind to changes for the worse",
-}
 # In every file, beside its hash, and on its page.
 HASH_NOTE = (
     "sha256 guards against accidents: a file that was cut off or changed by mistake is refused. It has no key, so it "
@@ -54,74 +41,6 @@ class IssuedPassport:
 def today() -> date:
     """Today's date in UTC: the one place where a passport looks at the clock."""
     return datetime.now(UTC).date()
-
-
-def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
-    """The content of the passport of an audit's judges, baselines left out.
-
-    A cell allows use ALONE where the judge is like a person, BESIDE people where it is informative, and NEITHER
-    elsewhere, or where a run given beside the audit disqualifies the judge. Figures are [value, low, high].
-    """
-    lines: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for row in audit.lines:
-        line = {key: str(row[key]) for key in ("line", "weight", "question")}
-        lines.setdefault((row["judge"], row["language"], row["criterion"]), []).append(line)
-    judges = {}
-    for judge in audit.judge_names:
-        if audit.raters[judge].kind == "baseline":
-            continue
-        about = audit.raters[judge].about
-        cells = [
-            _cell(row, lines.get((judge, row["language"], row["criterion"]), []))
-            for row in audit.records("verdicts", judge=judge)
-        ]
-        facts = {key: about[key] for key in (*IDENTITY, "versions") if about.get(key)}
-        judges[judge] = {**facts, "cells": cells, "not_tested": list(_not_tested(audit, judge, facts, cells))}
-    content = {
-        "passport": VERSION,
-        "metal": __version__,
-        "issued": issued.isoformat(),
-        "expires": (issued + timedelta(days)).isoformat(),
-        "data": {key: audit.data[key] for key in ("name", "identity", "digest")},
-        "signature": audit.signature,
-        "settings": dict(audit.manifest["settings"]),
-        "runs": [dict(run) for run in audit.manifest.get("beside", ())],
-        "judges": judges,
-        "about_sha256": HASH_NOTE,
-    }
-    return {**content, "sha256": digest(content)}
-
-
-def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]:
-    use = {LIKE_A_PERSON: ALONE, INFORMATIVE: BESIDE}.get(present_name(row["verdict"]), NEITHER)
-    if any(line["weight"] == DISQUALIFIES for line in lines):
-        use = NEITHER
-    cell = {key: row[key] for key in ("language", "criterion", "verdict")} | {"use": use}
-    for figure in FIGURES:
-        ends = (row.get(f"{figure}{end}", math.nan) for end in ("", "_low", "_high"))
-        cell[figure] = [round(float(value), DIGITS) if known(value) else None for value in ends]
-    return {**cell, "items": int(row["items"]), "sources": int(row["sources"])} | ({"lines": lines} if lines else {})
-
-
-def _not_tested(audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]) -> Iterator[str]:
-    """What the audit, and the runs beside it, do not say of a judge."""
-    languages = sorted({language_name(cell["language"]) for cell in cells})
-    yield f"languages other than {listed(languages)}, and other texts than these"
-    criteria = {cell["criterion"] for cell in cells}
-    if left := [audit.criterion(name) for name in audit.criteria if name not in criteria]:
-        yield f"criteria without people's ratings: {first_few(left)}"
-    if missing := len(criteria) * len(languages) - len(cells):
-        yield f"{plural(missing, 'case')} of these languages and criteria without a verdict"
-    for question, what in QUESTIONS.items():
-        runs = [run for run in audit.manifest.get("beside", ()) if run["question"] == question]
-        asked = {language for run in runs for language in run.get("asked", {}).get(judge, ())}
-        if unasked := sorted({language_name(cell["language"]) for cell in cells if cell["language"] not in asked}):
-            where = "" if unasked == languages else f" in {listed(unasked)}"
-            yield f"{what}{where}: no run of metal {question} was given"
-    if not facts.get("prompt_hash"):
-        yield "how it was asked: no prompt is on record, so that no judge can be shown to be this one"
-    elif not facts.get("versions"):
-        yield "which version of the model answered: none is on record"
 
 
 def digest(content: Mapping[str, Any]) -> str:

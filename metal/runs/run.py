@@ -27,6 +27,8 @@ from metal.runs.parts import again, need_files, read_lines, read_manifest, read_
 ALL_LANGUAGES = ""
 CELL = unshown("language", "criterion")
 EXCLUSIONS: Tables = {"exclusions": unshown("rater", "language", "criterion", "ratings", "why")}
+# What makes a judge the same judge, as raters.jsonl keeps it.
+IDENTITY = ("model", "asked", "base_url", "parameters", "structured", "prompt", "prompt_hash")
 DISQUALIFIES, WARNS, NOTED = "disqualifies", "warns", "noted"
 
 

@@ -6,10 +6,9 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import import_module
 from itertools import accumulate, islice
 from typing import Any
 
@@ -20,11 +19,12 @@ from markupsafe import Markup, escape
 from metal.data.escaping import csv_text, environment, policy, source
 from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.text import END_ISOLATE, ISOLATE, count, name, printable_sentence
+from metal.runs.kinds import kind_of, load
 from metal.runs.run import Run
 from metal.show import svg
 from metal.show.commands import in_commands, of_run
 from metal.show.parts import closing, to_go_on
-from metal.show.view import Chart, Paragraph, Screen, Section, TableView
+from metal.show.view import Chart, Paragraph, Remark, Screen, Section, TableView
 
 MOST_ROWS = 8  # of a table on a first screen
 _PLAIN = f"[^\\s`{ISOLATE}{END_ISOLATE}]"
@@ -145,121 +145,114 @@ def _colours(place: int) -> str:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How the page of one kind of run is made.
+class Page:
+    """How the page of one kind of run is made, and what a terminal shows of it: functions of the run.
 
-    package: its module `answer` has the first screen (`headline`, `scope`, `cards`, perhaps `lead`), `words` `facts`,
-    `definitions` and their SOURCES; `page` has `answer`, the table that answers, and `sections`, all that follows; a
-    page with a template of its own has `charts` and `tables` (all of them in the page's order, also for files of their
-    own), `content` (what the template shows besides) and `screen` (all that a terminal shows) in their place. Perhaps
-    `brief` (what a terminal shows first, where that is not the first of these tables), and where CSV files are not all
-    that the page carries for its script, `pack` as `pack_csv`. brand: what kind of page it is.
+    Attributes:
+        brand: What kind of page it is.
+        headline: The answer in a sentence.
+        scope: What it rests on, in a line below.
+        cards: What to know, beware of and do next.
+        facts, definitions, sources: What stands at the end of the page, by title; sources of the definitions.
+        answer: The table that answers; None where there is none.
+        sections: All that follows it. A page with a template of its own has the next three in its place.
+        content: What the template shows besides.
+        tables, charts: All of them in the page's order, also for files of their own.
+        screen: All that a terminal shows; the tables and what closes them if None.
+        brief: What a terminal shows first; the first table if None.
+        lead: A sentence below the headline.
+        pack: What the page carries for its script.
     """
 
-    package: str
     brand: str
+    headline: Callable[[Any], str]
+    scope: Callable[[Any], str]
+    cards: Callable[[Any], Iterable[Remark]]
+    facts: Callable[[Any], Mapping[str, str]]
+    definitions: Callable[[Any], Mapping[str, str]]
+    sources: Callable[[Any], Mapping[str, str]]
+    answer: Callable[[Any], TableView | None] = lambda run: None
+    sections: Callable[[Any], Sequence[Section]] = lambda run: ()
+    content: Callable[[Any], dict[str, Any]] | None = None
+    tables: Callable[[Any], Iterable[TableView]] | None = None
+    charts: Callable[[Any], Iterable[Chart]] | None = None
+    screen: Callable[[Any, Sequence[str]], Screen] | None = None
+    brief: Callable[[Any], Iterable[TableView]] | None = None
+    lead: Callable[[Any], str] = lambda run: ""
+    pack: Callable[[Any, Mapping[str, str], int], Payload] = pack_csv
     template: str = "sections.html"
     styles: tuple[str, ...] = ("report.css", "board.css")
     scripts: tuple[str, ...] = ("common.js", "board.js")
 
 
-# By the command of a run.
-KINDS = {
-    "audit": Kind(
-        "metal.show.audit",
-        "audit of judges per language",
-        "report.html",
-        ("report.css",),
-        ("common.js", "disagreements.js", "answer.js"),
-    ),
-    "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
-    "bias language": Kind("metal.show.bias", "judges between languages"),
-    "correct": Kind("metal.show.correct", "corrected scores"),
-    "design": Kind("metal.show.design", "design study", "design.html"),
-    "diff": Kind("metal.show.drift", "judges before and after"),
-    "gate": Kind("metal.show.drift", "gate for judges"),
-    "generate": Kind("metal.show.generate", "generated texts"),
-    "design labels": Kind("metal.show.labels", "plan of labels"),
-    "jury": Kind("metal.show.jury", "several judges as one"),
-    "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
-    "probe report": Kind("metal.show.probe", "what judges are blind to"),
-    "monitor": Kind("metal.show.monitor", "people as raters"),
-    "passport": Kind("metal.show.passport", "passport of judges"),
-    "select": Kind("metal.show.select", "what judges may answer alone"),
-}
-
-
-def _module(run: Run, name: str = "page") -> Any:
-    return import_module(f"{KINDS[run.command].package}.{name}")
+def page_of(run: Run) -> Page:
+    """How the page of a run is made: what its kind says."""
+    made: Page = load(kind_of(run.command).page)
+    return made
 
 
 def headline(run: Run) -> str:
     """The answer in a sentence."""
-    return str(_module(run, "answer").headline(run))
+    return page_of(run).headline(run)
 
 
 def page(run: Run, progress: Progress = no_progress) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
     drawing, guarding, packing, _ = divided(progress, 5, 2, 5, 4)
     drawing(0, 5)
-    kind, module, words, answer = KINDS[run.command], _module(run), _module(run, "words"), _module(run, "answer")
+    face = page_of(run)
     own = run.data.get("name") or run.name
     common = {
-        "headline": headline(run),
-        "lead": answer.lead(run) if hasattr(answer, "lead") else "",
-        "scope": answer.scope(run),
-        "cards": list(answer.cards(run)),
+        "headline": face.headline(run),
+        "lead": face.lead(run),
+        "scope": face.scope(run),
+        "cards": list(face.cards(run)),
         "answer": None,
         "most_rows": MOST_ROWS,
         "run": run,
         "title": run.data.get("title") or (own if own != "ratings" else run.name),  # "ratings": of a table without name
-        "brand": kind.brand,
-        "facts": words.facts(run),
-        "definitions": words.definitions(run),
-        "sources": words.sources(run) if hasattr(words, "sources") else words.SOURCES,
+        "brand": face.brand,
+        "facts": face.facts(run),
+        "definitions": face.definitions(run),
+        "sources": face.sources(run),
         "settings": settings_in_words(run),
     }
     drawing(2, 5)
-    if hasattr(module, "content"):
-        content = module.content(run)
+    if face.content:
+        content = face.content(run)
     else:
-        content = {"answer": module.answer(run), "sections": _sections(run)}
-    write = document(kind.template, {**common, **content}, styles=kind.styles, scripts=kind.scripts)
+        content = {"answer": face.answer(run), "sections": list(face.sections(run))}
+    write = document(face.template, {**common, **content}, styles=face.styles, scripts=face.scripts)
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
-    pack = getattr(module, "pack", pack_csv)
     drawing(5, 5)
     named, sizes = run.tables.items(), [table.size for table in run.tables.values()]
-    packed = pack(run, {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)}, room)
+    packed = face.pack(run, {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)}, room)
     packing(1, 1)
     return write(packed)
 
 
 def charts(run: Run) -> list[Chart]:
     """Every chart of the page, in its order."""
-    module = _module(run)
-    if hasattr(module, "charts"):
-        return list(module.charts(run))
-    return [chart for section in _sections(run) for chart in section.charts]
+    face = page_of(run)
+    if face.charts:
+        return list(face.charts(run))
+    return [chart for section in face.sections(run) for chart in section.charts]
 
 
 def tables(run: Run) -> list[TableView]:
     """Every table of the page, in its order, and those that the page leaves out."""
-    module = _module(run)
-    if hasattr(module, "tables"):
-        return list(module.tables(run))
-    further = (table for section in _sections(run) for table in (*section.tables, *section.further))
-    return [*filter(None, [module.answer(run)]), *further]
-
-
-def _sections(run: Run) -> list[Section]:
-    return list(_module(run).sections(run))
+    face = page_of(run)
+    if face.tables:
+        return list(face.tables(run))
+    further = (table for section in face.sections(run) for table in (*section.tables, *section.further))
+    return [*filter(None, [face.answer(run)]), *further]
 
 
 def _screen(run: Run, by: Sequence[str]) -> Screen:
     """All that a terminal shows below the headline."""
-    module = _module(run)
-    if hasattr(module, "screen"):
-        yield from module.screen(run, by)
+    face = page_of(run)
+    if face.screen:
+        yield from face.screen(run, by)
         return
     yield from tables(run)
     yield from closing(run)
@@ -271,17 +264,17 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
     by: slices that are shown as well (language, criterion, generator). verbose: all tables and warnings.
     """
     yield Paragraph(headline(run), strong=True)
-    module = _module(run)
+    face = page_of(run)
     if verbose or by:
         yield from _screen(run, by)
         return
     every = (part for part in _screen(run, by) if isinstance(part, TableView))
-    for table in module.brief(run) if hasattr(module, "brief") else islice(every, 1):
+    for table in face.brief(run) if face.brief else islice(every, 1):
         rest = f"-v shows {'more' if table.cut else 'all'}"
         cut = table.strong_first(MOST_ROWS).first(MOST_ROWS, rest=rest)
         yield table if table.turns else replace(cut, brief=True)
     yield Paragraph("")
-    yield from to_go_on(run, list(_module(run, "answer").cards(run)))
+    yield from to_go_on(run, list(face.cards(run)))
 
 
 def settings_in_words(run: Run) -> str:

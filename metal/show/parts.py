@@ -13,7 +13,6 @@ from metal.auditing.as_read import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.languages import UNNAMED, language_name
 from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within
-from metal.questions.audit.run import AuditRun
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, spoken
 from metal.show.commands import typed_options
@@ -22,22 +21,6 @@ from metal.show.view import Cell, Paragraph, Remark, Rows, TableView
 MOST_COLUMNS = 40  # of a map
 MOST_WARNINGS = 20
 NAMED = 6  # places named in a note; the rest are counted
-
-
-def undefined(run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()) -> tuple[str, ...]:
-    """One line for each figure and reason, naming where. only: these figures; else all that the table shows.
-
-    rows: with language, perhaps criterion and judge, and `undefined` as the audit writes it (`kappa: one class; ...`).
-    """
-    columns = [column for column in run.columns(table) if (column.name in only if only else column.shown)]
-    cells: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        for column, reason in parts(row["undefined"]):
-            if title := title_of(columns, column):
-                where = case_of(run, row) if "criterion" in row else language_name(row["language"])
-                judge = f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
-                cells.setdefault((title, reason), []).append(where + judge)
-    return tuple(f"{UNDEFINED} {title}: {reason} ({places(where)})" for (title, reason), where in cells.items())
 
 
 def parts(undefined: Any) -> list[tuple[str, str]]:

@@ -17,29 +17,17 @@ from metal import cli, errors
 from metal.api.options import options_of
 from metal.data import dataset, records
 from metal.runs import judges_run
-from metal.questions.audit.run import AuditRun
-from metal.questions.bias.run import BiasRun
-from metal.questions.board.run import BoardRun
-from metal.runs.columns import Column, meaning
-from metal.questions.correct.run import CorrectRun
-from metal.questions.design.run import DesignRun
-from metal.questions.drift.run import DiffRun
-from metal.questions.generate.run import GenerateRun
-from metal.questions.jury.run import JuryRun
-from metal.questions.design.labels.run import LabelsRun
-from metal.questions.leaderboard.run import LeaderboardRun
-from metal.questions.people.run import MonitorRun
-from metal.questions.passport.run import PassportRun
-from metal.questions.probe.run import ProbeRun
+from metal.runs.columns import Column
+from metal.runs.kinds import Kind, kinds, load, meaning
 from metal.runs.run import Run
-from metal.questions.select.run import SelectRun
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-RUNS: tuple[type[Run], ...] = (
-    *(AuditRun, BiasRun, ProbeRun, CorrectRun, SelectRun, JuryRun, DiffRun),
-    *(BoardRun, MonitorRun, LeaderboardRun, DesignRun, LabelsRun, PassportRun, GenerateRun),
-)
+
+
+def runs() -> list[tuple[Kind, type[Run]]]:
+    """Every kind of run with its class."""
+    return [(kind, load(kind.run)) for kind in kinds().values()]
 
 
 def pages() -> dict[str, str]:
@@ -125,17 +113,17 @@ def _tables() -> Iterator[str]:
         "its 95% interval, in `verdicts` one-sided 5% limits. `items` counts what a figure is computed from, `dropped` "
         "what was left out, and why."
     )
-    for run in RUNS:
+    for kind, run in runs():
         yield f"## metal {run.command}"
         for table, columns in {**run.described, **run.optional}.items():
             yield f"### {run.command}: {table}"
-            rows = "\n".join(_column(run.command, each) for each in columns) or "| as in METAL's paper | | | |"
+            rows = "\n".join(_column(kind, each) for each in columns) or "| as in METAL's paper | | | |"
             yield f"| column | what it is | on the page | better |\n|---|---|---|---|\n{rows}"
 
 
-def _column(command: str, column: Column) -> str:
+def _column(kind: Kind, column: Column) -> str:
     ends = f", `{column.name}_low`, `{column.name}_high`" if column.interval else ""
-    text = meaning(command, column.name)
+    text = meaning(kind, column.name)
     return f"| `{column.name}`{ends} | {text} | {column.title} | {column.direction} |"
 
 
@@ -153,7 +141,7 @@ def _files() -> Iterator[str]:
     yield "That of `datasets/demo`:"
     yield f"```toml\n{(ROOT / 'datasets/demo/dataset.toml').read_text(encoding='utf-8').strip()}\n```"
     yield "## Run folders"
-    modules = [*map(inspect.getmodule, RUNS), judges_run]
+    modules = [*{inspect.getmodule(run): None for _, run in runs()}, judges_run]
     yield "\n".join(f"- {' '.join((inspect.getdoc(module) or '').split(chr(10) * 2)[0].split())}" for module in modules)
     yield "## Formats of others"
     rows = "\n".join(f"| `{name}` | {what} |" for name, what in metal.formats().items())

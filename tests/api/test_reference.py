@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.runs.columns import meaning
+from metal.runs.kinds import meaning
 from tests.api import reference
 
 
@@ -14,8 +14,8 @@ def test_the_reference_is_of_the_code() -> None:
 
 def test_every_column_says_what_it_is() -> None:
     columns = [
-        (run.command, column.name)
-        for run in reference.RUNS
+        (kind, column.name)
+        for kind, run in reference.runs()
         for table in {**run.described, **run.optional}.values()
         for column in table
     ]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.questions.correct.compared import _mean_of_sources, compare
 from metal.data.dataset import Dataset
 from metal.errors import MetalError
+from metal.questions.correct.compared import _mean_of_sources, compare
 from metal.stats.bootstrap import SourceBootstrap
 
 MakeDataset = Callable[..., Dataset]

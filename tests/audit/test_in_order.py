@@ -17,8 +17,8 @@ from metal.auditing.in_order import NAMES
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Level, Scale
-from metal.questions.audit.run import AuditRun
 from metal.questions.audit.details import details
+from metal.questions.audit.run import AuditRun
 
 MakeDataset = Callable[..., Dataset]
 QUICK = AuditSettings(resamples=100)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.raters.judges.models import family_of_generator
 from metal.questions.audit.answer import cards
+from metal.raters.judges.models import family_of_generator
 from tests.bench import battery
 
 

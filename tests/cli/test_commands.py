@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from metal.cli import VERBS
 from metal.cli import metal as command
 from metal.cli.flags import command_named, in_flags
 from metal.cli.verb import HEIGHT
@@ -302,7 +301,7 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
-    assert "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 91% [80%, 105%] of a" in done.said
+    assert "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 72% [55%, 90%] of a" in done.said
     assert (
         "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among themselves" in done.said
     )
@@ -354,7 +353,8 @@ def test_help_fits_a_screen_and_every_option_is_in_one_group(words: tuple[str, .
 
 
 def test_help_of_groups_says_what_each_command_does_in_a_whole_sentence() -> None:
-    groups = [name for name in VERBS if isinstance(command.get_command(None, name), click.Group)]
+    names = command.list_commands(click.Context(command))
+    groups = [name for name in names if isinstance(command.get_command(None, name), click.Group)]
     assert {"bias", "design", "probe", "judges"} <= {*groups}
     for name in groups:
         lines = shown(name, "--help").splitlines()

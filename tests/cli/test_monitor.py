@@ -20,7 +20,7 @@ from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Output
 from metal.genie.gold_questions import NEGATIVE, side_of
 from metal.genie.store import read_answers, read_questions
-from metal.questions.people.run import MonitorRun
+from metal.questions.people.run import Monitor
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import KEY, snapshot
 from tests.cli.small_board import Commands
@@ -95,7 +95,7 @@ def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
     left = agreement[agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
     everybody = agreement[~agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
     assert (left >= everybody).all()
-    read = MonitorRun.read(run)
+    read = Monitor.read(run)
     assert sorted(read.noisy) == NOISY
     assert set(read.standing_out) >= {"en-2"}
     assert set(ASKED) == set(read.criteria)

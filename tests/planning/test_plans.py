@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import arrays
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.errors import Undefined
 from metal.questions.design.cells import DesignSettings, design_cells
-from metal.questions.design.plans import SCORE, plans, score_plan
 from metal.questions.design.labels.sampling import (
     binarised,
     by_panel,
@@ -25,6 +24,7 @@ from metal.questions.design.labels.sampling import (
     simulate,
     usual_panel,
 )
+from metal.questions.design.plans import SCORE, plans, score_plan
 from metal.questions.design.search import (
     MOST_SOURCES,
     SimulatedPoint,

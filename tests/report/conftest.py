@@ -11,8 +11,8 @@ import pytest
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, concat_facts, load_dataset, with_parts
-from metal.raters.judges.baselines import run_baselines
 from metal.questions.audit.run import AuditRun
+from metal.raters.judges.baselines import run_baselines
 from metal.runs.parts import manifest
 from metal.show.pages import page
 from tests import DEMO

@@ -14,17 +14,17 @@ import metal
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.records import Rater
 from metal.genie.behaviour import ALL_CRITERIA, TESTED
-from metal.questions.people.monitor_tables import stands_out
-from metal.questions.design.plans import SCORE
-from metal.questions.design.verdicts import NEW_JUDGE
-from metal.questions.board.run import BoardRun
-from metal.questions.design.run import DesignRun
-from metal.questions.leaderboard.run import LeaderboardRun
-from metal.questions.people.run import DESCRIBED, MonitorRun
 from metal.questions.board import answer as of_board
+from metal.questions.board.run import Billboard
 from metal.questions.design import answer as of_design
+from metal.questions.design.plans import SCORE
+from metal.questions.design.run import Design
+from metal.questions.design.verdicts import NEW_JUDGE
 from metal.questions.leaderboard import answer as of_leaderboard
+from metal.questions.leaderboard.run import Leaderboard
 from metal.questions.people import answer as of_people
+from metal.questions.people.monitor_tables import stands_out
+from metal.questions.people.run import DESCRIBED, Monitor
 from tests.genie.leaderboard.boards import QUALITY
 
 NAN = float("nan")
@@ -63,7 +63,7 @@ BOARDS = [
 
 @pytest.mark.parametrize(("raters", "person", "words"), BOARDS)
 def test_a_board_says_who_agrees_best(rich_board: Path, raters: list[Any], person: float, words: str) -> None:
-    run = BoardRun.read(rich_board)
+    run = Billboard.read(rich_board)
     people = run.tables["people"].assign(one_against_others=person)
     run = replace(run, tables={**run.tables, "raters": pd.DataFrame([row(*of) for of in raters]), "people": people})
     assert words in of_board.headline(run)
@@ -90,7 +90,7 @@ def test_a_leaderboard_says_who_leads(scores: list[float], p: list[float], words
     rows = pd.DataFrame({"score": scores, "generator": generators, "undefined": [alone, *reasons]}).assign(**here)
     pairs = pd.DataFrame({"second": generators[1:], "p_adjusted": p, "difference": 0.1}).assign(first="g0", **here)
     about = {"leaderboard": {"main": "quality", "people": ["A1"]}}
-    run = LeaderboardRun("made", about, {"quality": QUALITY}, {}, {"leaderboard": rows, "comparisons": pairs}, ())
+    run = Leaderboard("made", about, {"quality": QUALITY}, {}, {"leaderboard": rows, "comparisons": pairs}, ())
     assert of_leaderboard.headline(run).endswith(words)
 
 
@@ -120,13 +120,13 @@ PEOPLE = [
 ]
 
 
-def monitored(behaviour: list[dict[str, Any]], noisy: list[str]) -> MonitorRun:
+def monitored(behaviour: list[dict[str, Any]], noisy: list[str]) -> Monitor:
     columns = [column.name for column in DESCRIBED["behaviour"]]
     tables = {name: pd.DataFrame(columns=[column.name for column in of]) for name, of in DESCRIBED.items()}
     tables["behaviour"] = pd.DataFrame(behaviour, columns=columns)
     tables["raters"] = pd.DataFrame({"rater": noisy, "noisy": [True] * len(noisy)})
     people = {row["rater"]: Rater(row["rater"], "human") for row in behaviour}
-    return MonitorRun("made", {**DATA, "signature": "s"}, {}, people, tables, ())
+    return Monitor("made", {**DATA, "signature": "s"}, {}, people, tables, ())
 
 
 @pytest.mark.parametrize(("behaviour", "noisy", "words"), PEOPLE)
@@ -252,7 +252,7 @@ def test_a_study_says_what_to_buy_next(needs: list[dict[str, Any]], words: str) 
         "settings": {"width": 0.05, "prices": {"pay": 1.0, "fee": 0.2, "test_share": 0.1}},
         "signature": "s",
     }
-    run = DesignRun("made", about, {"quality": QUALITY}, {}, {"needs": table}, ())
+    run = Design("made", about, {"quality": QUALITY}, {}, {"needs": table}, ())
     assert of_design.headline(run).startswith(words)
 
 

@@ -16,9 +16,9 @@ from metal.auditing.verdict import LIKE_A_PERSON, UNDECIDED, VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import MissingExtra, UsageError
+from metal.questions.audit.matrix import verdicts_matrix
 from metal.questions.audit.run import AuditRun
 from metal.show import svg
-from metal.questions.audit.matrix import verdicts_matrix
 from metal.show.charts.agreement import CriterionF1, dots, f1_against_kappa, radar
 from metal.show.charts.bars import Bar, class_bars, length_histograms
 from metal.show.charts.dots import forest

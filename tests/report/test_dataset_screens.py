@@ -14,10 +14,10 @@ from metal.auditing.as_read import as_read
 from metal.auditing.check import lint
 from metal.building.describe import numbers
 from metal.data.dataset import load_dataset
-from metal.questions.design import planned
 from metal.questions.dataset.checked import FINDINGS, checked
 from metal.questions.dataset.compared import compared
 from metal.questions.dataset.contents import contents, description
+from metal.questions.design import planned
 from metal.show.view import Paragraph, Screen, TableView
 
 DATASETS = Path(__file__).parents[2] / "datasets"

@@ -19,10 +19,10 @@ from click.testing import CliRunner
 import metal
 from metal.cli import metal as command_line
 from metal.errors import DataError, UnknownName, UsageError
-from metal.questions.drift.watching import Key
-from metal.questions.drift.watch_file import WatchFile
 from metal.questions.drift.answer import cards, headline
 from metal.questions.drift.page import answer, sections
+from metal.questions.drift.store import WatchFile
+from metal.questions.drift.watching import Key
 from tests.report.checks import Visiting, check_saved
 
 LANGUAGES = ("en", "hi", "ta")

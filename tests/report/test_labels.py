@@ -14,8 +14,8 @@ import pytest
 
 import metal
 from metal.errors import DataError, UnknownName, UsageError
-from metal.questions.design.labels.compute import Pilot
 from metal.questions.design.labels.answer import headline
+from metal.questions.design.labels.compute import Pilot
 from metal.questions.design.labels.page import answer
 from metal.stats.significance import t_quantile
 from tests import DEMO

@@ -12,7 +12,7 @@ import pytest
 from metal.data.dataset import load_dataset
 from metal.data.records import Source
 from metal.genie.gold_questions import side_of
-from metal.questions.people.run import MonitorRun
+from metal.questions.people.run import Monitor
 from metal.questions.people.sections import sections
 from metal.questions.people.words import facts
 from metal.show.pages import charts, page, tables
@@ -63,7 +63,7 @@ def answers(folder: Path) -> None:
 
 
 def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
-    read = MonitorRun.read(run)
+    read = Monitor.read(run)
     assert read.noisy == [NOISY]
     lines = facts(read)
     assert lines["Looked at"] == "4 people who rated, 4 of whom were asked test questions."
@@ -85,7 +85,7 @@ def test_nothing_hostile_is_markup(run: Path) -> None:
     assert "<img src=x" not in html
     assert "&lt;script&gt;window.pwned" in html
     assert not re.search(r"(src|href)=[\"']?https?:", html)
-    assert html == page(MonitorRun.read(run))
+    assert html == page(Monitor.read(run))
     csv = (run / "tables/raters.csv").read_text(encoding="utf-8")
     assert "=1+1" in csv
     assert not re.search(r"(^|,)\"?=", csv, re.MULTILINE)
@@ -99,7 +99,7 @@ def test_nothing_runs_and_nothing_is_loaded(run: Path, visit: Visiting) -> None:
 def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run.parent / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("test_questions"))
     metal("monitor", tmp_path / "sim", "--bootstrap", "100", "--out", tmp_path / "run")
-    read = MonitorRun.read(tmp_path / "run")
+    read = Monitor.read(tmp_path / "run")
     lines = facts(read)
     assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
     assert "Noisy" not in lines

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, today
-from metal.questions.audit.run import AuditRun
-from metal.runs.passport import ALONE, NEITHER
-from metal.questions.passport.run import PassportRun
 from metal.questions.audit.answer import cards, headline, lead
 from metal.questions.audit.brief import brief
 from metal.questions.audit.matrix import legend, verdicts_matrix
+from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import by_judge
-from metal.show.pages import page
 from metal.questions.passport.page import answer as allowed
+from metal.questions.passport.run import Passport
+from metal.runs.passport import ALONE, NEITHER
+from metal.show.pages import page
 from tests.conftest import MakeDataset
 from tests.report.conftest import WriteRun
 
@@ -66,7 +66,7 @@ def test_an_old_audit_opens_and_keeps_its_word(folder: Path) -> None:
 
 
 def test_a_passport_of_an_old_audit_allows_what_it_allowed(folder: Path) -> None:
-    passport = PassportRun.issued(AuditRun.read(folder), date(2026, 1, 1), 30)
+    passport = Passport.issued(AuditRun.read(folder), date(2026, 1, 1), 30)
     cells = passport.content["judges"]["good"]["cells"]
     assert [(cell["verdict"], cell["use"]) for cell in cells] == [(AS_GOOD, ALONE)] * 2
     assert {cell["use"] for cell in passport.content["judges"]["constant"]["cells"]} == {NEITHER}
@@ -81,4 +81,4 @@ def test_every_page_with_a_verdict_says_once_that_agreement_is_not_truth(
     run = AuditRun.read(write_run(make_dataset({"en": {"A1": people, "A2": people, "good": people}})))
     words = "Agreement with these people, not truth"
     assert page(run).count(words) == 1
-    assert page(PassportRun.issued(run, date(2026, 1, 1), 30)).count(words) == 1
+    assert page(Passport.issued(run, date(2026, 1, 1), 30)).count(words) == 1

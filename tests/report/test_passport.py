@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 import metal
-from metal.questions.passport.result import Passport
 from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError
+from metal.questions.passport.run import Passport
 from metal.runs.passport import ALONE, BESIDE, IssuedPassport, check, digest, read_passport
 from tests.report.checks import Visiting, check_names_are_text, check_page
 from tests.report.test_remarks import FEW, Blind, bias

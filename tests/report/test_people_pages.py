@@ -12,18 +12,18 @@ import pandas as pd
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.questions.leaderboard.compute import LeaderboardSettings, leaderboard
 from metal.questions.design.cells import DesignSettings, Prices
+from metal.questions.design.run import Design
 from metal.questions.design.study import design
-from metal.questions.design.run import DesignRun
-from metal.questions.leaderboard.run import LeaderboardRun
+from metal.questions.leaderboard.answer import headline
+from metal.questions.leaderboard.compute import LeaderboardSettings, leaderboard
+from metal.questions.leaderboard.page import ranking_chart
+from metal.questions.leaderboard.run import Leaderboard
+from metal.questions.leaderboard.words import facts
 from metal.runs.parts import manifest
 from metal.show.charts.dots import population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
-from metal.questions.leaderboard.answer import headline
-from metal.questions.leaderboard.page import ranking_chart
-from metal.questions.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 from tests.planning.studies import BINARY, LIKERT, study
@@ -43,7 +43,7 @@ def written(made: Dataset, folder: Path, **given: Any) -> Path:
     result = leaderboard(made, settings)
     raters = (*result.people, *result.beside)
     about = manifest("leaderboard", made, [Path("made")], settings.to_dict(), raters, result.signature)
-    LeaderboardRun.of(result, made, about, raters).write(folder, page)
+    Leaderboard.of(result, made, about, raters).write(folder, page)
     return folder
 
 
@@ -72,16 +72,16 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(run_folder: Path) -> LeaderboardRun:
-    return LeaderboardRun.read(run_folder)
+def run(run_folder: Path) -> Leaderboard:
+    return Leaderboard.read(run_folder)
 
 
-def test_equal_runs_give_equal_pages(run_folder: Path, run: LeaderboardRun, tmp_path: Path) -> None:
+def test_equal_runs_give_equal_pages(run_folder: Path, run: Leaderboard, tmp_path: Path) -> None:
     again = written(rich(), tmp_path / "run", with_judges=True)
     assert (again / "report.html").read_bytes() == (run_folder / "report.html").read_bytes() == page(run).encode()
 
 
-def test_a_chart_of_the_first_generators_says_so(run: LeaderboardRun) -> None:
+def test_a_chart_of_the_first_generators_says_so(run: Leaderboard) -> None:
     first, every = ranking_chart(run, "first", 2), ranking_chart(run)
     assert (first.notes, every.notes) == (("The first 2 of 4; all are in the table.",), ())
     assert len(first.numbers.rows) == len(every.numbers.rows) == 4
@@ -89,7 +89,7 @@ def test_a_chart_of_the_first_generators_says_so(run: LeaderboardRun) -> None:
     assert first.svg.count("<text") < every.svg.count("<text")
 
 
-def test_every_table_and_chart_has_its_figures(run: LeaderboardRun) -> None:
+def test_every_table_and_chart_has_its_figures(run: Leaderboard) -> None:
     views = {table.name: table for table in tables(run)}
     assert {"ranking", "map_criteria", "map_languages", "beside", "coverage"} <= set(views)
     first = views["ranking"].rows[0]
@@ -105,7 +105,7 @@ def test_every_table_and_chart_has_its_figures(run: LeaderboardRun) -> None:
     assert "good 0.894" in chart.alt
 
 
-def test_the_facts_are_the_tables(run: LeaderboardRun) -> None:
+def test_the_facts_are_the_tables(run: Leaderboard) -> None:
     lines = facts(run)
     assert lines["Ranked"].startswith(
         "4 generators by 1 person with 192 ratings in Arabic, English and Hindi; 2 criteria"
@@ -121,7 +121,7 @@ def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Pat
     lines = ranked({"odd": [5.0] * 12, "few": few, "good": high, "bad": low})
     lines += ranked({"few": few, "good": high, "bad": low}, rater="W1")
     folder = written(dataset(lines, groups=groups), tmp_path / "run")
-    run = LeaderboardRun.read(folder)
+    run = Leaderboard.read(folder)
     lines = facts(run)
     assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in lines["Best"]
     assert "; 1 of 6 pairs of generators is shown to differ; 1 cannot be compared with most" in lines["How sure"]
@@ -141,14 +141,14 @@ def test_a_leaderboard_with_clusters_of_an_earlier_version_opens(run_folder: Pat
     path = old / "tables" / "leaderboard.parquet"
     rows = pd.read_parquet(path).drop(columns=["rank_low", "rank_high"]).assign(cluster=1.0)
     rows.to_parquet(path, index=False)
-    run = LeaderboardRun.read(old)
+    run = Leaderboard.read(old)
     assert page(run).count("<h2") > 3
     assert headline(run).startswith("People put good first")
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
     assert "ranks" not in ranking.columns
 
 
-def test_generators_of_other_languages_are_told(run: LeaderboardRun) -> None:
+def test_generators_of_other_languages_are_told(run: Leaderboard) -> None:
     """Of `rich`, one generator has quality in Hindi only."""
     manifest = {**run.manifest, "leaderboard": {**run.manifest["leaderboard"], "main": "quality"}}
     lines = facts(replace(run, manifest=manifest))
@@ -171,7 +171,7 @@ def test_a_bare_leaderboard_is_a_whole_page(tmp_path: Path) -> None:
     assert "one source (g)" in html
 
 
-def test_many_generators_and_languages_stay_small(run: LeaderboardRun) -> None:
+def test_many_generators_and_languages_stay_small(run: Leaderboard) -> None:
     board = run.tables["leaderboard"]
     names = [f"a-rather-long-name-of-a-generator-{place}" for place in range(60)]
     like = board[(board["criterion"] == "overall") & (board["language"] == "")].iloc[[0] * 60]
@@ -194,7 +194,7 @@ def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
     chosen = DesignSettings(**{"rounds": 100, "power": 0.3, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
     result = design(data, chosen)
     about = manifest("design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature)
-    DesignRun.of(result, data, about, result.raters).write(folder, page)
+    Design.of(result, data, about, result.raters).write(folder, page)
     return folder
 
 
@@ -236,7 +236,7 @@ def test_equal_studies_give_equal_pages(bare_study: Path, tmp_path: Path) -> Non
     again = bare_design(tmp_path / "run")
     for file in [path for path in bare_study.rglob("*") if path.is_file()]:
         assert (again / file.relative_to(bare_study)).read_bytes() == file.read_bytes()
-    assert page(DesignRun.read(bare_study)).encode() == (bare_study / "report.html").read_bytes()
+    assert page(Design.read(bare_study)).encode() == (bare_study / "report.html").read_bytes()
 
 
 def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
@@ -244,7 +244,7 @@ def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
 
 
 def test_charts_and_tables_of_a_study(study_run: Path) -> None:
-    run = DesignRun.read(study_run)
+    run = Design.read(study_run)
     drawn = charts(run)
     assert len({chart.name for chart in drawn}) == len(drawn) == 2 * 2 + 2 * 2 * 2
     assert all(chart_svg(chart).startswith("<svg") and "nan" not in chart.svg for chart in drawn)
@@ -253,7 +253,7 @@ def test_charts_and_tables_of_a_study(study_run: Path) -> None:
     named = replace(run, criteria={key: replace(each, label=f"Title of {key}") for key, each in run.criteria.items()})
     (costs,) = (table for table in tables(named) if table.name == "costs")
     assert any(row[-1].text.startswith("Title of ") for row in costs.rows)  # the code once
-    assert all("\\begin{tabular}" in to_latex(table) for table in tables(DesignRun.read(study_run)))
+    assert all("\\begin{tabular}" in to_latex(table) for table in tables(Design.read(study_run)))
 
 
 def test_names_of_a_study_are_text(hostile_study: Path, visit: Visiting) -> None:

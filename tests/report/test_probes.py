@@ -17,11 +17,11 @@ from metal.data.dataset import with_parts
 from metal.data.ratings import FACTS, facts_from, tidy_facts
 from metal.data.records import Rater, Rating
 from metal.errors import UsageError
+from metal.questions.probe.answer import cards
+from metal.questions.probe.page import answer
 from metal.raters.judges.fake import Behaviour, respond
 from metal.runs.run import DISQUALIFIES, NOTED, VerdictLine
 from metal.show.pages import headline, screen, tables
-from metal.questions.probe.answer import cards
-from metal.questions.probe.page import answer
 from metal.show.view import TableView
 from tests.report.checks import Visiting, check_names_are_text, check_saved
 

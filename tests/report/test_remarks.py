@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 import metal
-from metal.questions.bias.result import LanguageBias
 from metal.cli import metal as command_line
 from metal.data.files import bundled
 from metal.errors import UsageError
-from metal.runs.run import DISQUALIFIES, VerdictLine
 from metal.questions.audit import answer
+from metal.questions.bias.run import LanguageBias
+from metal.runs.run import DISQUALIFIES, VerdictLine
 from tests.report.checks import Visiting, check_names_are_text
 
 DEMO, GOOD = bundled("datasets/demo"), "constructed:good"

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from metal.cli import metal as command_line
 from metal.data.dataset import load_dataset, save_dataset
-from metal.questions.audit.run import AuditRun
 from metal.questions.audit.answer import cards, headline
+from metal.questions.audit.run import AuditRun
 from tests import pages
 from tests.report.conftest import written
 

@@ -13,8 +13,8 @@ import metal
 from metal.auditing.cells import cells
 from metal.auditing.settings import AuditSettings
 from metal.errors import UnknownName, UsageError
-from metal.questions.select.compute import Everywhere, SelectSettings, confidence_of
 from metal.questions.select.answer import cards
+from metal.questions.select.compute import Everywhere, SelectSettings, confidence_of
 from metal.questions.select.page import answer
 from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_saved

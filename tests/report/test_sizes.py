@@ -10,9 +10,9 @@ import pytest
 import metal.show
 from metal.data import formats
 from metal.data.languages import language_name
-from metal.questions.audit.run import AuditRun
-from metal.questions.board.run import BoardRun
 from metal.questions.audit.page import CELL, LINE
+from metal.questions.audit.run import AuditRun
+from metal.questions.board.run import Billboard
 from metal.show.charts.bars import length_histograms
 from metal.show.charts.dots import Dot, interval_dots, population_panels
 from metal.show.charts.lines import Ranks, rank_lines
@@ -190,7 +190,7 @@ def test_long_names_do_not_meet(tmp_path: Path, visit: Visiting) -> None:
 
 
 def test_every_chart_says_what_it_shows(pages: Pages, demo_run: Path, rich_board: Path) -> None:
-    for run in (AuditRun.read(pages[30, 6].parent), AuditRun.read(demo_run), BoardRun.read(rich_board)):
+    for run in (AuditRun.read(pages[30, 6].parent), AuditRun.read(demo_run), Billboard.read(rich_board)):
         drawn = [chart for chart in charts(run) if chart.svg and chart.name != "verdicts"]
         assert drawn
         assert [chart.name for chart in drawn if not chart.finding.endswith(".")] == []

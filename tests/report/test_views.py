@@ -27,17 +27,17 @@ from metal.data.formats import read as read_draft
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Estimate, Level, Rater, Scale
 from metal.errors import DataError
-from metal.questions.audit.run import AuditRun
-from metal.runs.columns import Column
-from metal.runs.parts import need_files
 from metal.questions.audit.answer import cards, headline, lead
 from metal.questions.audit.brief import brief
 from metal.questions.audit.disagreements import pack
 from metal.questions.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
 from metal.questions.audit.page import criterion_table, left_out_table
 from metal.questions.audit.people import agreement_table, ceilings_table, prediction_table
+from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import by_judge, merit
 from metal.questions.audit.words import definitions, facts, sources
+from metal.runs.columns import Column
+from metal.runs.parts import need_files
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
 from metal.show.terminal import console

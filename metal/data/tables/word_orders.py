@@ -159,7 +159,7 @@ def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]
     Places without a word close up: `poor` and `good` are 0 and 1.
     """
     by_spelling = {spelled(word): word for word in words}
-    a_letter = len(by_spelling) == 1 and re.fullmatch("[a-z]", *by_spelling)  # it may stand for anything
+    a_letter = len(words) == 1 and re.fullmatch("[a-z]", next(iter(by_spelling)))  # it may stand for anything
     if not words or a_letter or len(by_spelling) < len(words):
         return []
     first = next(iter(by_spelling))

@@ -1,1 +1,25 @@
-"""TODO"""
+"""How far each judge can be trusted, by language and criterion."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="audit",
+    summary="Compare judges with people, per language.",
+    function="metal.questions.audit.verb:audit",
+    run="metal.questions.audit.result:Audit",
+    page="metal.questions.audit.page:PAGE",
+    ending="",
+    doing="auditing",
+    more="""
+        Everything is also written to the run folder: report.html, a page to look at and to pass on; tables/ as CSV,
+        JSON and Parquet (people, judges, verdicts, differences, class_distribution by language and overall, and METAL's
+        table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
+        and comments; run.toml, all that is needed to repeat it.
+    """,
+    examples="""
+        metal audit datasets/pariksha
+        metal audit datasets/pariksha -c task_quality -l hi,ta --json | jq .verdicts
+        metal audit datasets/demo runs/baselines --out runs/demo
+    """,
+    files="report.html, tables/ (CSV, JSON, Parquet), disagreements.parquet, run.toml",
+)

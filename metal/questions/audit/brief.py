@@ -8,10 +8,9 @@ from typing import Any
 
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
-from metal.questions.audit.run import AuditRun
-from metal.runs.columns import Row
 from metal.questions.audit.headline import each_place, headline
 from metal.questions.audit.people import kappa_table
+from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import (
     AGREEMENT,
     SIGNS,
@@ -23,6 +22,7 @@ from metal.questions.audit.verdicts import (
     shortly_kept,
     standing,
 )
+from metal.runs.columns import Row
 from metal.show.parts import headings
 from metal.show.view import Cell, TableView
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from metal.api.options import Progress, no_progress
 
 if TYPE_CHECKING:
-    from metal.api.results import Audit
+    from metal.questions.audit.result import Audit
 
 
 def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
@@ -22,8 +22,8 @@ def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
 
     Returns the audits by the dataset's name. Nothing is written before `save`.
     """
-    from metal.questions.audit.verb import audit
     from metal.data.files import bundled
+    from metal.questions.audit.verb import audit
 
     audits, here = {}, Path.cwd()
     for name in ("mlqe", "demo"):

@@ -15,8 +15,8 @@ from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.progress import followed
 from metal.data.text import UNDEFINED, name, percent, plural, printable
 from metal.questions.audit.run import ITEMS_OF, AuditRun
-from metal.runs.columns import Column, Row
 from metal.questions.audit.verdicts import VerdictCell, by_judge
+from metal.runs.columns import Column, Row
 from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
 

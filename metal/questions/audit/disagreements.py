@@ -12,8 +12,8 @@ from metal.data.languages import language_name, text_direction
 from metal.data.progress import followed
 from metal.data.records import KINDS
 from metal.data.text import name, printable
-from metal.questions.audit.run import AuditRun
 from metal.questions.audit.details import details
+from metal.questions.audit.run import AuditRun
 from metal.show.pages import Payload, blob, fitting
 from metal.stats.patterns import find_patterns
 

@@ -10,11 +10,11 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import figure, interval, known, name, p_value, percent, signed, within
 from metal.questions.audit.run import AuditRun
+from metal.questions.audit.undefined import undefined
 from metal.runs.columns import Row
 from metal.show import svg
 from metal.show.charts.agreement import CriterionF1, dots, f1_against_kappa, radar
 from metal.show.charts.dots import forest, significant
-from metal.show.parts import undefined
 from metal.show.svg import Figures
 from metal.show.view import Cell, Chart, Rows, TableView
 

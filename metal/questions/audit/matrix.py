@@ -11,8 +11,8 @@ from metal.auditing.verdict import LIKE_A_PERSON, VERDICTS
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, listed, name, plural, within
 from metal.questions.audit.run import AuditRun
-from metal.show import svg
 from metal.questions.audit.verdicts import AGREEMENT, SIGNS, JudgeVerdicts, VerdictCell, by_judge, judged_criteria
+from metal.show import svg
 from metal.show.view import Chart, TableView
 
 LEFT, STEP, INK = 142.0, 19, "#17181b"

@@ -9,14 +9,13 @@ from typing import Any
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, signature_line, within
-from metal.questions.audit.run import AuditRun
-from metal.runs.columns import Row
-from metal.questions.audit import disagreements
-from metal.questions.audit import judges
-from metal.questions.audit import people
-from metal.questions.audit import verdicts
+from metal.questions.audit import disagreements, judges, people, verdicts
+from metal.questions.audit.answer import cards, headline, lead, scope
 from metal.questions.audit.brief import brief as brief
-from metal.show.pages import Payload, cut_to_cells
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.words import definitions, facts, sources
+from metal.runs.columns import Row
+from metal.show.pages import Page, Payload, cut_to_cells
 from metal.show.parts import across_languages, closing, exclusions_table, headings
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 from metal.version import __version__
@@ -230,3 +229,24 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
         where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
         beside = verdicts.beside_words(run, row)
         yield Paragraph(" ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside]))
+
+
+PAGE = Page(
+    brand="audit of judges per language",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=sources,
+    content=content,
+    charts=charts,
+    tables=tables,
+    screen=screen,
+    brief=brief,
+    pack=pack,
+    lead=lead,
+    template="report.html",
+    styles=("report.css",),
+    scripts=("common.js", "disagreements.js", "answer.js"),
+)

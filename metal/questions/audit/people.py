@@ -13,10 +13,10 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, figure, interval, name, plural
 from metal.questions.audit.run import AuditRun
+from metal.questions.audit.undefined import undefined
+from metal.questions.dataset.contents import classes_view, counted, lengths_view, qualities, quality_charts
 from metal.runs.columns import Row
 from metal.show.charts.bars import Bar, class_bars
-from metal.questions.dataset.contents import classes_view, counted, lengths_view, qualities, quality_charts
-from metal.show.parts import undefined
 from metal.show.view import Cell, Chart, Rows, TableView
 
 ALL_ITEMS = "all items"

@@ -10,11 +10,9 @@ import pandas as pd
 
 from metal.data.text import first_few, plural, within
 from metal.questions.audit.run import AuditRun
-from metal.runs.run import Run
+from metal.runs.run import IDENTITY, Run
 
 REMARKS = ("language", "criterion", "judge", "line", "weight", "question", "run", "data", "signature")
-# What makes a judge the same judge, as raters.jsonl keeps it.
-IDENTITY = ("model", "asked", "base_url", "parameters", "structured", "prompt", "prompt_hash")
 
 Kind = TypeVar("Kind", bound=AuditRun)
 

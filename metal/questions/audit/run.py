@@ -21,9 +21,8 @@ from metal.data.languages import language_order
 from metal.data.records import Criterion
 from metal.data.text import capital, count, coverage, figure, name, p_value, percent, plural, rounded, signed, slugs
 from metal.errors import DataError
-from metal.runs.columns import Column, Row, Tables, unshown
-from metal.questions.dataset.columns import LANGUAGE as LANGUAGE
 from metal.questions.dataset.columns import LENGTHS
+from metal.runs.columns import HEAD, JUDGE, Column, Figure, Rate, Row, Share, Tables, unshown
 from metal.runs.parts import again, read_parquet
 from metal.runs.run import CELL, EXCLUSIONS, Run
 from metal.stats.aggregate import ALL_RULES
@@ -31,11 +30,6 @@ from metal.stats.aggregate import ALL_RULES
 ROWS = 50_000  # outputs of a row group, each with its texts and ratings
 AGAIN = again("audit")
 
-HEAD = (Column("criterion", ""), LANGUAGE)
-JUDGE = Column("judge", "judge")
-Figure = partial(Column, format=figure, interval=True, direction="higher")
-Share = partial(Column, format=percent, interval=True)
-Rate = partial(Share, direction="higher")  # of answers that are as they should be
 Ordered = partial(Figure, shown=False, later=True)  # of ordered scales, in the cell that is opened
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")

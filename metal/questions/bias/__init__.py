@@ -1,1 +1,19 @@
-"""TODO"""
+"""In which languages judges lean."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="bias language",
+    summary="Say in which languages judges are too lenient.",
+    function="metal.questions.bias.verb:bias_language",
+    run="metal.questions.bias.run:LanguageBias",
+    page="metal.questions.bias.page:PAGE",
+    verb="metal.cli.bias:bias",
+    ending="-bias",
+    doing="comparing languages",
+    examples="""
+        metal bias language datasets/mlqe
+        metal bias language datasets/pariksha -c task_quality --json | jq .language_bias
+    """,
+    unit="%",
+)

@@ -9,10 +9,10 @@ from operator import itemgetter
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
 from metal.data.text import count, estimate, interval, known, listed, percent, plural, signed, within
-from metal.questions.bias.conditions import CHANGES
 from metal.questions.bias.compute import BESIDE, PEOPLE
+from metal.questions.bias.conditions import CHANGES
 from metal.questions.bias.language_pairs import BY_PAIRS
-from metal.questions.bias.run import BiasRun, blind
+from metal.questions.bias.run import LanguageBias, blind
 from metal.runs.columns import Row
 from metal.show.parts import criterion_in_words, judges_by_language, places
 from metal.show.view import Remark
@@ -20,7 +20,7 @@ from metal.show.view import Remark
 MOST_NAMED = 4
 
 
-def headline(run: BiasRun) -> str:
+def headline(run: LanguageBias) -> str:
     """In which languages the judge leans, and by how much."""
     rows = run.records("language_bias")
     leans = sorted(
@@ -36,7 +36,7 @@ def headline(run: BiasRun) -> str:
     return f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether there is one."
 
 
-def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
+def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
     """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest first."""
     judge, criterion, by = (leans[0][key] for key in ("judge", "criterion", "by"))
     own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
@@ -64,7 +64,7 @@ def _leaning(run: BiasRun, leans: Sequence[Row]) -> str:
     return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
 
 
-def cards(run: BiasRun) -> Iterator[Remark]:
+def cards(run: LanguageBias) -> Iterator[Remark]:
     """What naive figures would say, where the judge is blind, what to do next."""
     rows = run.records("language_bias")
     if naive := _naive(run, rows):
@@ -83,7 +83,7 @@ def cards(run: BiasRun) -> Iterator[Remark]:
         yield Remark("What to do next", f"To tell the judge from its people: {anchors_said(run)}", command)
 
 
-def anchors_said(run: BiasRun) -> str:
+def anchors_said(run: LanguageBias) -> str:
     """How many contents the people of every language should rate, and whether there are any."""
     rows = run.records("anchors")
     counted = [row for row in rows if known(row["contents"])]
@@ -100,7 +100,7 @@ def anchors_said(run: BiasRun) -> str:
     )
 
 
-def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
+def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
     """Where the naive figures mislead most; empty where they hardly differ, or nothing can be said."""
     off = [
         (abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]), row)
@@ -116,12 +116,12 @@ def _naive(run: BiasRun, rows: Sequence[Row]) -> str:
     )
 
 
-def _where(run: BiasRun, row: Row) -> str:
+def _where(run: LanguageBias, row: Row) -> str:
     """`Basque (overall score, gpt-4)`"""
     return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}, {within(row['judge'])})"
 
 
-def _moved(run: BiasRun) -> str:
+def _moved(run: LanguageBias) -> str:
     """Which conditions that should not matter change scores, the largest change first."""
     rows = [row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]]
     rows.sort(key=lambda row: -abs(row["change"]) / run.span(row["criterion"]))
@@ -134,7 +134,7 @@ def _moved(run: BiasRun) -> str:
     )
 
 
-def _noticed(run: BiasRun) -> str:
+def _noticed(run: LanguageBias) -> str:
     """Where a wrong language or script is noticed least, and where it changes most what it should not."""
     rows = run.records("conditions")
     least = min((row for row in rows if known(row["noticed"])), key=lambda row: row["noticed"], default=None)
@@ -151,7 +151,7 @@ def _noticed(run: BiasRun) -> str:
     return " ".join(f"{each}." for each in words)
 
 
-def _severe(run: BiasRun) -> str:
+def _severe(run: LanguageBias) -> str:
     """Who scores much lower or higher than the others on the same outputs, the farthest first."""
     rows = [row for row in run.records("severity") if row["says"]]
     rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
@@ -170,7 +170,7 @@ def _first(cases: Sequence[str]) -> str:
     return "; ".join([*cases[:MOST_NAMED], *more]) + "." if cases else ""
 
 
-def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
+def _blind(run: LanguageBias, rows: Sequence[Row]) -> str:
     """Where a judge is blind; empty where it is nowhere."""
     named = [_where(run, row) for row in rows if blind(row)]
     if not named:
@@ -179,6 +179,6 @@ def _blind(run: BiasRun, rows: Sequence[Row]) -> str:
     return f"Not shown to tell better from worse in {where}: a shift there is no leniency."
 
 
-def scope(run: BiasRun) -> str:
+def scope(run: LanguageBias) -> str:
     """What was compared, for the line above the headline."""
     return judges_by_language(run, "language_bias")

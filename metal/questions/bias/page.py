@@ -9,13 +9,15 @@ from typing import Any
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
-from metal.questions.bias.conditions import OF_TEXT
+from metal.questions.bias.answer import anchors_said, cards, headline, scope
 from metal.questions.bias.compute import PEOPLE
+from metal.questions.bias.conditions import OF_TEXT
 from metal.questions.bias.language_pairs import BY_PAIRS
-from metal.questions.bias.run import BiasRun
+from metal.questions.bias.run import LanguageBias
+from metal.questions.bias.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
-from metal.questions.bias.answer import anchors_said
 from metal.show.charts.dots import Dot, dots_chart
+from metal.show.pages import Page
 from metal.show.parts import across_languages, by_criterion_and_judge, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView
 
@@ -35,7 +37,7 @@ OF_PEOPLE = (
 )
 
 
-def lean_charts(run: BiasRun) -> list[Chart]:
+def lean_charts(run: LanguageBias) -> list[Chart]:
     """A chart of leans for each criterion and judge."""
     drawn = []
     for (criterion, judge), rows in list(by_criterion_and_judge(run, "language_bias").items())[:MOST_CHARTS]:
@@ -65,7 +67,7 @@ def lean_charts(run: BiasRun) -> list[Chart]:
     return drawn
 
 
-def answer(run: BiasRun) -> TableView:
+def answer(run: LanguageBias) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
     rows = run.records("language_bias")
     judges = {row["judge"] for row in rows}
@@ -84,7 +86,7 @@ def answer(run: BiasRun) -> TableView:
     return across_languages(run, "language_bias", title, rows, keys, _cell, languages, name="leans", notes=notes)
 
 
-def heat_map(run: BiasRun) -> TableView:
+def heat_map(run: LanguageBias) -> TableView:
     """Languages in rows, with judge and criterion; lean, slope, excess flips and what a prompt in the text's language
     changes in columns, darker where it is farther from what an even judge has."""
     changes = {
@@ -121,7 +123,7 @@ def _cell(rows: list[Row]) -> Cell:
     return Cell(says, ends, "strong" if row["says"] == LEANS else "")
 
 
-def sections(run: BiasRun) -> list[Section]:
+def sections(run: LanguageBias) -> list[Section]:
     """Leans drawn, and every figure in tables."""
     rows = run.records("language_bias")
     shown = [
@@ -145,3 +147,16 @@ def sections(run: BiasRun) -> list[Section]:
         Section("leans-drawn", "Leans with their intervals", charts=tuple(lean_charts(run))),
         Section("figures", "All figures, with the naive ones beside", tables=tuple(shown)),
     ]
+
+
+PAGE = Page(
+    brand="judges between languages",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+)

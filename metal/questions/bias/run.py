@@ -21,13 +21,13 @@ from metal.data.text import (
     share,
     signed,
 )
-from metal.questions.bias.conditions import CHANGES, CONDITIONS
 from metal.questions.bias.compute import LANGUAGE_BIAS, PARALLEL
+from metal.questions.bias.conditions import CHANGES, CONDITIONS
 from metal.questions.bias.severity import SEVERITY
 from metal.questions.design.anchors import ANCHORS
-from metal.questions.audit.run import HEAD, JUDGE
-from metal.runs.columns import Column, Row, Tables, with_the_rest
-from metal.runs.run import NOTED, WARNS, Run, VerdictLine
+from metal.runs.columns import HEAD, JUDGE, Column, Row, Tables, with_the_rest
+from metal.runs.run import NOTED, WARNS, VerdictLine
+from metal.show.result import Result
 
 DESCRIBED: Tables = {
     "language_bias": with_the_rest(
@@ -108,9 +108,10 @@ def blind(row: Row) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class BiasRun(Run):
-    """How judges treat languages: tables `language_bias`, `conditions`, `severity` and `anchors`."""
+class LanguageBias(Result):
+    """How each judge treats each language."""
 
+    shown = "language_bias"
     command = "bias language"
     described = DESCRIBED
 

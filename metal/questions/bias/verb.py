@@ -35,8 +35,8 @@ from metal.errors import DataError, UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.questions.bias.result import LanguageBias
     from metal.api.read import Data, Ratings
+    from metal.questions.bias.run import LanguageBias
 
 
 @documented
@@ -98,11 +98,11 @@ def bias_language(
     """
     import pandas as pd
 
-    from metal.questions.bias.result import LanguageBias
     from metal.auditing.settings import AuditSettings
     from metal.data.people import people_named
-    from metal.questions.bias.conditions import pivot_of
     from metal.questions.bias.compute import BESIDE, language_bias
+    from metal.questions.bias.conditions import pivot_of
+    from metal.questions.bias.run import LanguageBias
     from metal.questions.design.anchors import ANCHORS, HALF_WIDTH, anchor_contents, anchor_rows
 
     settings = settings_of(AuditSettings, locals())

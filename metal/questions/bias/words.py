@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metal.auditing.scored_outputs import MARGIN
 from metal.questions.bias.compute import BESIDE, PEOPLE
-from metal.questions.bias.run import BiasRun
+from metal.questions.bias.run import LanguageBias
 
 SOURCES = {
     "Quality held equal": "Carroll et al. 2006, chapter 4",
@@ -15,7 +15,7 @@ SOURCES = {
 }
 
 
-def facts(run: BiasRun) -> dict[str, str]:
+def facts(run: LanguageBias) -> dict[str, str]:
     """What is left open."""
     judges = {row["judge"] for row in run.records("language_bias")}
     parts = ["that a judge that is even here is even on other texts"] if judges != {PEOPLE} else []
@@ -26,7 +26,7 @@ def facts(run: BiasRun) -> dict[str, str]:
     return {"Not to be concluded": f"{'; '.join(parts)}.".replace("that", "That", 1)}
 
 
-def definitions(run: BiasRun) -> dict[str, str]:
+def definitions(run: LanguageBias) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Lean": "How much more lenient than in the mean language the judge is for equal quality, on the scale of the "

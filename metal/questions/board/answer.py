@@ -8,23 +8,24 @@ from typing import Any
 from metal.boards.cells import ALL_LANGUAGES
 from metal.data.pairs import IN_PAIRS
 from metal.data.text import coverage, figure, interval, known, listed, plural, signed, within
-from metal.questions.board.run import BoardRun
-from metal.runs.columns import Row
 from metal.questions.board.raters import one_person
-from metal.questions.board.words import ahead, best_generators, best_single, pearson, people_in_words
+from metal.questions.board.run import Billboard
+from metal.questions.board.words import ahead, best_generators, best_single, pearson
+from metal.runs.columns import Row
 from metal.show.parts import data_of, go_on, main_place, places, to_hand_out
+from metal.show.rankings import people_in_words
 from metal.show.view import Remark
 
 MOST_NAMED = 3
 LITTLE = 0.005  # of r: rounded away
 
 
-def _ranked(run: BoardRun) -> list[Row]:
+def _ranked(run: Billboard) -> list[Row]:
     """The raters of the main ranking whose r is defined, best first."""
     return [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
 
 
-def headline(run: BoardRun) -> str:
+def headline(run: Billboard) -> str:
     """The answer in a sentence."""
     rows, where = _ranked(run), main_place(run)
     if not rows:
@@ -41,7 +42,7 @@ def headline(run: BoardRun) -> str:
     return f"{who} {agrees} {where} (r {figure(best['pearson'])}){_beside_a_person(run, best)}."
 
 
-def _beside_a_person(run: BoardRun, best: Row) -> str:
+def _beside_a_person(run: Billboard, best: Row) -> str:
     """How far a rater is from one of the people, who is compared with the others."""
     ceiling = one_person(run, run.main, run.language)
     if ceiling is None:
@@ -53,13 +54,13 @@ def _beside_a_person(run: BoardRun, best: Row) -> str:
     return f", {figure(abs(gap))} {'below' if gap > 0 else 'above'} one of the people (r {figure(ceiling)})"
 
 
-def lead(run: BoardRun) -> str:
+def lead(run: Billboard) -> str:
     """Whether the first is shown to be ahead."""
     rows = _ranked(run)
     return f"{ahead(run, rows)}{best_single(run, rows)}" if rows else ""
 
 
-def scope(run: BoardRun) -> str:
+def scope(run: Billboard) -> str:
     """What was compared, for the line above the headline."""
     generators = run.rows("generators")["generator"].nunique() if len(run.tables["generators"]) else 0
     languages = sum(code != ALL_LANGUAGES for code in run.languages)
@@ -68,7 +69,7 @@ def scope(run: BoardRun) -> str:
     return " · ".join([*parts, plural(languages, "language"), f"version {run.version}"])
 
 
-def cards(run: BoardRun) -> Iterator[Remark]:
+def cards(run: Billboard) -> Iterator[Remark]:
     """Beware, who leads among generators, what to do next."""
     if beware := _beware(run):
         yield beware
@@ -90,7 +91,7 @@ def cards(run: BoardRun) -> Iterator[Remark]:
         )
 
 
-def _both_ways(run: BoardRun) -> str:
+def _both_ways(run: Billboard) -> str:
     """Judges that rated outputs and compared them, side by side; empty without one."""
     by_name = {row["rater"]: row for row in _ranked(run)}
     pairs = [(row, by_name[name]) for row in by_name.values() if (name := f"{row['rater']}{IN_PAIRS}") in by_name]
@@ -101,7 +102,7 @@ def _both_ways(run: BoardRun) -> str:
     return f"{listed(words)}." if words else ""
 
 
-def _beware(run: BoardRun) -> Remark | None:
+def _beware(run: Billboard) -> Remark | None:
     """Raters that prefer machines; outputs that some did not score; languages taken together."""
     here: dict[str, Any] = {"criterion": run.main, "language": run.language}
     over = [row for row in run.records("overrating", **here) if known(row["value"]) and row["low"] > 0]

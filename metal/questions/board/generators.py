@@ -21,7 +21,7 @@ from metal.data.text import (
     share,
     within,
 )
-from metal.questions.board.run import BoardRun
+from metal.questions.board.run import Billboard
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart, generator_dots
 from metal.show.charts.lines import Ranks, rank_lines
@@ -34,7 +34,7 @@ LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
 Ranked = dict[str, Any]  # a row of the table `generators`
 
 
-def generator_table(run: BoardRun, criterion: str, language: str, key: str = "generators") -> TableView:
+def generator_table(run: Billboard, criterion: str, language: str, key: str = "generators") -> TableView:
     """One row per generator: rank, mean score with interval, and open ranks by each that ranks them."""
     rankings = _rankings(run, criterion, language)
     generators = list(dict.fromkeys(generator for ranked in rankings.values() for generator in ranked))
@@ -54,7 +54,7 @@ def generator_table(run: BoardRun, criterion: str, language: str, key: str = "ge
     return TableView.of(run, "generators", title, columns, rows, name=key, notes=notes)
 
 
-def _rankings(run: BoardRun, criterion: str, language: str) -> dict[str, dict[str, Ranked]]:
+def _rankings(run: Billboard, criterion: str, language: str) -> dict[str, dict[str, Ranked]]:
     """by -> generator -> row, in the order of ranks."""
     rankings: dict[str, dict[str, Ranked]] = {}
     for row in run.records("generators", criterion=criterion, language=language):
@@ -69,7 +69,7 @@ def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
     return Cell(count(row["rank"]), below.strip()), ranks(row.get("rank_low"), row.get("rank_high"))
 
 
-def generator_charts(run: BoardRun) -> list[Chart]:
+def generator_charts(run: Billboard) -> list[Chart]:
     """Where the rankings go apart, and what people give with intervals."""
     rankings = _rankings(run, run.main, run.language)
     lines = _lines(run, {by: rows for by, rows in rankings.items() if any(known(row["rank"]) for row in rows.values())})
@@ -80,7 +80,7 @@ def generator_charts(run: BoardRun) -> list[Chart]:
     return charts
 
 
-def _lines(run: BoardRun, rankings: dict[str, dict[str, Ranked]]) -> Chart | None:
+def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | None:
     """Ranks among the generators that everybody ranked; None where these are too few."""
     if len(rankings) < 2:
         return None
@@ -103,7 +103,7 @@ def _lines(run: BoardRun, rankings: dict[str, dict[str, Ranked]]) -> Chart | Non
     return Chart("generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes, shown.finding())
 
 
-def further_generators(run: BoardRun) -> list[tuple[str, TableView]]:
+def further_generators(run: Billboard) -> list[tuple[str, TableView]]:
     """Every other criterion and language: who is first there, and the table."""
     further = []
     for place, cell in enumerate(run.cells[1:], 2):
@@ -125,7 +125,7 @@ class Fitted:
     command: str
 
 
-def fitted(run: BoardRun) -> Fitted | None:
+def fitted(run: Billboard) -> Fitted | None:
     """The ensemble of the main ranking; None where there is none."""
     for row in run.records("ensembles", criterion=run.main, language=run.language):
         return Fitted(
@@ -141,7 +141,7 @@ def fitted(run: BoardRun) -> Fitted | None:
     return None
 
 
-def _members(run: BoardRun) -> list[dict[str, Any]]:
+def _members(run: Billboard) -> list[dict[str, Any]]:
     return run.records("ensemble_members", criterion=run.main, language=run.language)
 
 
@@ -173,7 +173,7 @@ def _alpha(row: dict[str, Any]) -> str:
     return words + "."
 
 
-def member_table(run: BoardRun) -> TableView | None:
+def member_table(run: Billboard) -> TableView | None:
     """The members with their coefficients, and what their absence costs."""
     members = _members(run)
     if not members:
@@ -198,14 +198,14 @@ def _rest(row: Row) -> str:
     return listed([within(member) for member in str(row["members_without"] or "").split(", ") if member])
 
 
-def _negated(run: BoardRun, signature: str) -> list[str]:
+def _negated(run: Billboard, signature: str) -> list[str]:
     """A sentence naming the members for which lower is better."""
     record = next((each for each in run.ensembles if each["ensemble"] == signature), {})
     negated = [within(member.get("rater")) for member in record.get("members", []) if member.get("negated")]
     return [f"Lower is better by {listed(negated)}: in the formula stand negated scores."] if negated else []
 
 
-def ablation_chart(run: BoardRun) -> Chart | None:
+def ablation_chart(run: Billboard) -> Chart | None:
     """r without each member against r with all."""
     members = _members(run)
     if not members:
@@ -240,7 +240,7 @@ def _missed(members: Sequence[Row], of_all: float) -> str:
     return f"Without {within(missed['member'])} r falls most, {ends}."
 
 
-def ensembles_table(run: BoardRun) -> TableView | None:
+def ensembles_table(run: Billboard) -> TableView | None:
     """Every ensemble of the board; None where there are none."""
     rows = run.records("ensembles")
     if not rows:

@@ -8,12 +8,13 @@ from typing import Any
 from metal.boards.cells import ALL_LANGUAGES
 from metal.boards.history import ANONYMOUS, JOINED, Entry
 from metal.data.text import UNDEFINED, figure, name, plural
-from metal.questions.board.run import BoardRun
-from metal.questions.board import generators
-from metal.questions.board import raters
-from metal.questions.board.words import people_counted, undefined_table
-from metal.show.pages import within_cells
+from metal.questions.board import generators, raters
+from metal.questions.board.answer import cards, headline, lead, scope
+from metal.questions.board.run import Billboard
+from metal.questions.board.words import SOURCES, definitions, facts, undefined_table
+from metal.show.pages import Page, within_cells
 from metal.show.parts import closing, main_language_map
+from metal.show.rankings import people_counted
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
 MOST_FIRST = 15  # raters on the first screen
@@ -33,7 +34,7 @@ EXPLAINED = (
 )
 
 
-def charts(run: BoardRun) -> list[Chart]:
+def charts(run: Billboard) -> list[Chart]:
     """Every chart of the page, in its order (also for files of their own)."""
     crowd = [chart for part in raters.crowd_sections(run) for chart in part.charts]
     ablation = [chart for chart in [generators.ablation_chart(run)] if chart]
@@ -41,7 +42,7 @@ def charts(run: BoardRun) -> list[Chart]:
     return [*ranked, *ablation, *raters.overrating_charts(run), *crowd]
 
 
-def tables(run: BoardRun) -> list[TableView]:
+def tables(run: Billboard) -> list[TableView]:
     """Every table of the page, in its order, and those that it leaves out (also for LaTeX)."""
     shown = [
         raters.ranking_table(run, run.main, run.language),
@@ -61,7 +62,7 @@ def tables(run: BoardRun) -> list[TableView]:
     return [table for table in shown if table and table.rows]
 
 
-def content(run: BoardRun) -> dict[str, Any]:
+def content(run: Billboard) -> dict[str, Any]:
     """What the template shows."""
     ranked = len(run.records("raters", criterion=run.main, language=run.language))
     return {
@@ -81,7 +82,7 @@ def content(run: BoardRun) -> dict[str, Any]:
     }
 
 
-def history_table(run: BoardRun) -> TableView:
+def history_table(run: Billboard) -> TableView:
     """One row per version."""
     gone = _withdrawn(run.history)
     newest = sorted(run.history, key=lambda entry: -entry.version)
@@ -128,7 +129,7 @@ def _remarks(about: Mapping[str, Any] | None) -> str:
     return ", ".join(plain) or UNDEFINED
 
 
-def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
+def screen(run: Billboard, by: Sequence[str] = ()) -> Screen:
     """The main ranking, slices of it, generators, the ensemble, overrating. by: language, criterion, generator."""
     ranked = run.rows("raters")["rater"].nunique()
     reference = run.manifest["settings"].get("reference")
@@ -149,7 +150,7 @@ def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
     yield from closing(run)
 
 
-def _note(run: BoardRun) -> str:
+def _note(run: Billboard) -> str:
     ceiling = raters.one_person(run, run.main, run.language)
     words = [f"One of these people against the others: r {figure(ceiling)}."] if ceiling is not None else []
     if run.language == ALL_LANGUAGES:
@@ -157,10 +158,27 @@ def _note(run: BoardRun) -> str:
     return " ".join([*words, EXPLAINED])
 
 
-def _figures_by(run: BoardRun, column: str) -> TableView | Paragraph:
+def _figures_by(run: Billboard, column: str) -> TableView | Paragraph:
     """The figures by language, criterion or generator; a sentence where there is only one of them."""
     if column == "language":
         view = main_language_map(raters.language_maps(run))
     else:
         view = {"criterion": raters.criterion_map, "generator": raters.generator_map}[column](run)
     return view or Paragraph(f"By {column}: there is only one.")
+
+
+PAGE = Page(
+    brand="board of raters and generators",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    content=content,
+    charts=charts,
+    tables=tables,
+    screen=screen,
+    lead=lead,
+    template="board.html",
+)

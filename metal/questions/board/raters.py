@@ -21,7 +21,7 @@ from metal.data.text import (
     with_minus,
     within,
 )
-from metal.questions.board.run import KINDS, OPTIONAL, BoardRun
+from metal.questions.board.run import KINDS, OPTIONAL, Billboard
 from metal.runs.columns import Row
 from metal.runs.run import spoken
 from metal.show.charts.dots import MOST_DOTS, Dot, dots_chart
@@ -40,7 +40,7 @@ MOST_ANSWERS = 60
 ONE_PERSON = "one person against the others"
 
 
-def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "raters") -> TableView:
+def ranking_table(run: Billboard, criterion: str, language: str, key: str = "raters") -> TableView:
     """Every rater of a criterion in a language, best first."""
     rows = run.records("raters", criterion=criterion, language=language)
     priced = any(known(row["cost_per_thousand"]) for row in rows)
@@ -57,19 +57,19 @@ def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "rate
     )
 
 
-def _kind(run: BoardRun, row: Row) -> str:
+def _kind(run: Billboard, row: Row) -> str:
     """What a rater is; of people who count as one, how many they are."""
     several = known(row["people"]) and row["people"] > 1
     return plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])
 
 
-def ranking_chart(run: BoardRun, key: str = "raters_pearson", most: int = MOST_DOTS) -> Chart:
+def ranking_chart(run: Billboard, key: str = "raters_pearson", most: int = MOST_DOTS) -> Chart:
     """r over outputs on the main criterion, of all raters or the first."""
     ceiling = one_person(run, run.main, run.language)
     return _ranking_chart(run, key, "pearson", "r over single outputs", ceiling, most)
 
 
-def ranking_charts(run: BoardRun) -> list[Chart]:
+def ranking_charts(run: Billboard) -> list[Chart]:
     """r over outputs and r between generators on the main criterion, in one order."""
     over = ranking_chart(run)
     between = _ranking_chart(run, "raters_system_pearson", "system_pearson", "r between generators' means")
@@ -77,7 +77,7 @@ def ranking_charts(run: BoardRun) -> list[Chart]:
 
 
 def _ranking_chart(
-    run: BoardRun, key: str, column: str, what: str, ceiling: float | None = None, most: int = MOST_DOTS
+    run: Billboard, key: str, column: str, what: str, ceiling: float | None = None, most: int = MOST_DOTS
 ) -> Chart:
     ranked = run.records("raters", criterion=run.main, language=run.language)
     rows = [Dot.of(row, column, row["rater"], run.kinds[row["rater"]]) for row in ranked]
@@ -111,14 +111,14 @@ def _ranking_chart(
     )
 
 
-def one_person(run: BoardRun, criterion: str, language: str) -> float | None:
+def one_person(run: Billboard, criterion: str, language: str) -> float | None:
     """r of one of the people with the others; None where undefined."""
     for row in run.records("people", criterion=criterion, language=language):
         return float(row["one_against_others"]) if known(row["one_against_others"]) else None
     return None
 
 
-def further_rankings(run: BoardRun) -> list[tuple[str, TableView]]:
+def further_rankings(run: Billboard) -> list[tuple[str, TableView]]:
     """Every other criterion and language: who is first there, and the table."""
     rankings = []
     for place, cell in enumerate(run.cells[1:], 2):
@@ -138,7 +138,7 @@ class _Question:
     over: str
     under: str
 
-    def title(self, run: BoardRun) -> str:
+    def title(self, run: Billboard) -> str:
         """`Machines, people's judgement being equal: coherence, Hindi`."""
         return f"{self.whom}, people's judgement being equal: {run.where(run.main, run.language)}"
 
@@ -147,23 +147,23 @@ MACHINES = _Question("overrating", "Machines", "overrates", "underrates")
 FAMILY = _Question("self_preference", "Generators of the judge's own family", "prefers its own", "disfavours its own")
 
 
-def overrating_tables(run: BoardRun) -> list[TableView]:
+def overrating_tables(run: Billboard) -> list[TableView]:
     """The tables that have rows on the main criterion."""
     return [table for question in (MACHINES, FAMILY) if (table := _table(run, question)).rows]
 
 
-def overrating_charts(run: BoardRun) -> list[Chart]:
+def overrating_charts(run: Billboard) -> list[Chart]:
     """The charts of what is defined."""
     return [chart for question in (MACHINES, FAMILY) if (chart := _overrating_chart(run, question))]
 
 
-def _rows(run: BoardRun, question: _Question) -> list[dict[str, Any]]:
+def _rows(run: Billboard, question: _Question) -> list[dict[str, Any]]:
     """Those most overrating first; those without figure last."""
     rows = run.records(question.table, criterion=run.main, language=run.language)
     return sorted(rows, key=lambda row: (not known(row["value"]), -row["value"] if known(row["value"]) else 0.0))
 
 
-def _table(run: BoardRun, question: _Question) -> TableView:
+def _table(run: Billboard, question: _Question) -> TableView:
     rows = _rows(run, question)
     family = question is FAMILY
     body: Rows = [
@@ -188,7 +188,7 @@ def _direction_shown(row: dict[str, Any], question: _Question) -> str:
     return question.over if row["low"] > 0 else question.under if row["high"] < 0 else "not shown"
 
 
-def _overrating_chart(run: BoardRun, question: _Question) -> Chart | None:
+def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:
     drawn = [row for row in _rows(run, question) if known(row["value"])]
     if not drawn:
         return None
@@ -212,7 +212,7 @@ def _overrating_chart(run: BoardRun, question: _Question) -> Chart | None:
     )
 
 
-def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
+def crowd_sections(run: Billboard) -> tuple[Section, ...]:
     """Judge or crowd, on the criterion shown first and on all; nothing where the board has neither."""
     if not all(table in run.tables and len(run.tables[table]) for table in ("crowd_raters", "crowd_answers")):
         return ()
@@ -224,7 +224,7 @@ def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
     return (main, further) if len(answers.rows) > 1 else (main,)
 
 
-def _raters_table(run: BoardRun) -> TableView:
+def _raters_table(run: Billboard) -> TableView:
     rows = run.records("crowd_raters", criterion=run.main, language=run.language)
     title = f"Against the reference people: {run.where(run.main, run.language)}"
     named = ({**row, "rater": ONE_PERSON} if row["kind"] == "ceiling" else row for row in rows)
@@ -232,7 +232,7 @@ def _raters_table(run: BoardRun) -> TableView:
 
 
 def against_people(
-    title: str, rows: Sequence[Row], run: BoardRun | None = None, notes: Iterable[str] = ()
+    title: str, rows: Sequence[Row], run: Billboard | None = None, notes: Iterable[str] = ()
 ) -> TableView:
     """Raters of the table `crowd_raters`, those that agree best with the reference people first; one of these last."""
     explained = "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds."
@@ -247,7 +247,7 @@ def against_people(
     )
 
 
-def _answers_table(run: BoardRun) -> TableView:
+def _answers_table(run: Billboard) -> TableView:
     rows = [
         (
             run.criterion(row["criterion"]),
@@ -266,7 +266,7 @@ def _answers_table(run: BoardRun) -> TableView:
     return TableView.of(run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS, notes=lacking)
 
 
-def _crowd_chart(run: BoardRun) -> Chart | None:
+def _crowd_chart(run: Billboard) -> Chart | None:
     here = {"criterion": run.main, "language": run.language}
     raters = run.rows("crowd_raters", **here)
     raters = raters[raters["kind"] != "ceiling"]
@@ -279,24 +279,24 @@ def _crowd_chart(run: BoardRun) -> Chart | None:
     )
 
 
-def language_maps(run: BoardRun) -> list[TableView]:
+def language_maps(run: Billboard) -> list[TableView]:
     """A map of languages for each criterion that was rated in several, the main one first."""
     return _heat(run).by_language("raters", least=3)  # one language, and all of them together, are the same
 
 
-def criterion_map(run: BoardRun) -> TableView | None:
+def criterion_map(run: Billboard) -> TableView | None:
     """Criteria, in the language of the main ranking; None where there is only one."""
     return _heat(run).by_criterion("raters")
 
 
-def generator_map(run: BoardRun) -> TableView | None:
+def generator_map(run: Billboard) -> TableView | None:
     """The outputs of each generator by themselves, on the main criterion; None where there is one generator only."""
     rows = run.records("within_generators", criterion=run.main, language=run.language)
     title = f"r within each generator: {run.where(run.main, run.language)}"
     return _heat(run).view("within_generators", "within", title, rows, "generator", name)
 
 
-def _heat(run: BoardRun) -> Heat:
+def _heat(run: Billboard) -> Heat:
     """r with people, in the order of the main ranking."""
     return Heat(
         run,

@@ -20,6 +20,7 @@ from metal.errors import DataError
 from metal.runs.columns import Column, RankInterval, Row, Tables, unshown
 from metal.runs.parts import again, need_files
 from metal.runs.run import CELL, RankingRun
+from metal.show.result import Result
 
 COMMAND = "billboard"
 
@@ -127,12 +128,10 @@ KINDS = {**records.KINDS, "human": "people", "ensemble": "ensemble"}
 
 
 @dataclass(frozen=True, repr=False)
-class BoardRun(RankingRun):
-    """A board: its tables (metal.boards.board), history up to its version, and ensembles.json.
+class Billboard(Result, RankingRun):
+    """A board: raters ranked by agreement with people, generators by the raters."""
 
-    recorded: whether the dataset's folder holds this version and its ensembles; it does not where it is read-only.
-    """
-
+    shown = "raters"
     history: tuple[Entry, ...]
     ensembles: tuple[Mapping[str, Any], ...]
     recorded: bool = True
@@ -142,6 +141,10 @@ class BoardRun(RankingRun):
     optional = OPTIONAL
     ranks = "raters"
     about = "board"
+
+    def more_facts(self) -> Mapping[str, Any]:
+        """What JSON says of the run besides its tables."""
+        return {"version": self.version, "ensembles": {each["ensemble"]: each for each in self.ensembles}}
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:

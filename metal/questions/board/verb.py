@@ -27,10 +27,10 @@ from metal.api.reading import ReadingOptions
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
-    from metal.questions.board.result import Billboard
     from metal.api.read import Data, Ratings
     from metal.boards.board import Board
     from metal.boards.submitting import Joined
+    from metal.questions.board.run import Billboard
 
 
 @documented
@@ -97,12 +97,12 @@ def billboard(
     Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is not written before
     `save`. Raises UsageError and DataError.
     """
-    from metal.questions.board.result import Billboard
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
     from metal.data.pairs import made_pairs, originals, with_comparisons
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
+    from metal.questions.board.run import Billboard
 
     settings = settings_of(
         BoardSettings,

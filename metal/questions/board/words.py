@@ -22,12 +22,12 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.board.run import KINDS, BoardRun
-from metal.runs.columns import Row, title_of
-from metal.questions.leaderboard.run import LeaderboardRun
-from metal.runs.run import spoken
 from metal.questions.board.raters import one_person
+from metal.questions.board.run import KINDS, Billboard
+from metal.runs.columns import Row, title_of
+from metal.runs.run import spoken
 from metal.show.parts import parts, places
+from metal.show.rankings import languages_in_words, people_counted, people_in_words
 from metal.show.view import TableView
 from metal.stats.ranks import LEVEL
 
@@ -42,7 +42,7 @@ SOURCES = {
 }
 
 
-def facts(run: BoardRun) -> dict[str, str]:
+def facts(run: Billboard) -> dict[str, str]:
     """What was ranked, who agrees best, how close to a person, how the ensemble does, and what not to conclude."""
     rows = [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
     lines = {
@@ -57,7 +57,7 @@ def facts(run: BoardRun) -> dict[str, str]:
     return {about: words for about, words in lines.items() if words}
 
 
-def _ranked(run: BoardRun) -> str:
+def _ranked(run: Billboard) -> str:
     kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
     named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
     raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
@@ -72,33 +72,12 @@ def _ranked(run: BoardRun) -> str:
     )
 
 
-def people_in_words(run: BoardRun | LeaderboardRun) -> str:
-    """`3 people (crowd and expert)`."""
-    groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
-    by = f" ({listed([within(group) for group in groups])})" if groups else ""
-    return people_counted(run) + by
-
-
-def people_counted(run: BoardRun | LeaderboardRun) -> str:
-    """`3 people`; a rater that is the mean of several is `1 panel of people`."""
-    panels = sum(bool(run.raters[name].about.get("panel")) for name in run.people_names if name in run.raters)
-    alone = len(run.people_names) - panels
-    counted = [plural(alone, "person", "people")] if alone or not panels else []
-    return listed([*counted, *([plural(panels, "panel of people", "panels of people")] if panels else [])])
-
-
-def languages_in_words(codes: Sequence[str]) -> str:
-    """Their names, or how many there are; "" (all languages together) does not count."""
-    names = [spoken(code) for code in codes if code]
-    return listed(names) if len(names) <= 12 else plural(len(names), "language")
-
-
 def pearson(row: Row) -> str:
     """`r 0.45 [0.41, 0.49]`"""
     return f"r {estimate(row, 'pearson')}"
 
 
-def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+def _best(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
     best = rows[0]
@@ -107,7 +86,7 @@ def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     return f"{words}. {ahead(run, rows)}{best_single(run, rows)}"
 
 
-def ahead(run: BoardRun, rows: Sequence[Row]) -> str:
+def ahead(run: Billboard, rows: Sequence[Row]) -> str:
     """Whether the first of ranked rows is shown to be better than the next."""
     if len(rows) == 1:
         return "There is no other rater to compare it with."
@@ -123,7 +102,7 @@ def ahead(run: BoardRun, rows: Sequence[Row]) -> str:
     return f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}: {place}."
 
 
-def best_single(run: BoardRun, rows: Sequence[Row]) -> str:
+def best_single(run: Billboard, rows: Sequence[Row]) -> str:
     """Where an ensemble is first: the best rater that is not an ensemble."""
     if run.kinds[rows[0]["rater"]] != "ensemble":
         return ""
@@ -131,19 +110,19 @@ def best_single(run: BoardRun, rows: Sequence[Row]) -> str:
     return f" The best that is not an ensemble is {within(single['rater'])}, {pearson(single)}." if single else ""
 
 
-def _tested(run: BoardRun, first: Row, second: Row) -> str:
+def _tested(run: Billboard, first: Row, second: Row) -> str:
     """The p-value of two raters of the main ranking, the better one first; empty without one."""
     p = _adjusted(run, first, second)
     return f", p {p_value(p)} after correction" if known(p) else ""
 
 
-def _told_apart(run: BoardRun, first: Row, second: Row) -> bool:
+def _told_apart(run: Billboard, first: Row, second: Row) -> bool:
     """Whether two raters of the main ranking are shown to differ."""
     p = _adjusted(run, first, second)
     return known(p) and p <= LEVEL
 
 
-def _adjusted(run: BoardRun, first: Row, second: Row) -> Any:
+def _adjusted(run: Billboard, first: Row, second: Row) -> Any:
     """p of two raters of the main ranking after correction over all pairs; None without one."""
     pair = {"first": first["rater"], "second": second["rater"]}
     for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
@@ -151,7 +130,7 @@ def _adjusted(run: BoardRun, first: Row, second: Row) -> Any:
     return None
 
 
-def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+def _person(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     ceiling = one_person(run, run.main, run.language)
     (row,) = run.records("people", criterion=run.main, language=run.language)
     if ceiling is None:
@@ -172,7 +151,7 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if not run.records("ensembles", criterion=run.main, language=run.language):
         return "None was fitted here; the warnings say why."
     members = run.records("ensemble_members", criterion=run.main, language=run.language)
@@ -191,7 +170,7 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({pearson(metric)}{tested})."
 
 
-def best_generators(run: BoardRun) -> str:
+def best_generators(run: Billboard) -> str:
     """Who is first by everybody who ranks several."""
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
@@ -207,7 +186,7 @@ def best_generators(run: BoardRun) -> str:
     return f"By {'; by '.join(winners)}." if winners else ""
 
 
-def _overrated(run: BoardRun) -> str:
+def _overrated(run: Billboard) -> str:
     rows = run.records("overrating", criterion=run.main, language=run.language)
     drawn = [row for row in rows if known(row["value"])]
     if not drawn:
@@ -222,7 +201,7 @@ def _overrated(run: BoardRun) -> str:
     return words + (f". It is undefined for {left}." if left else ".")
 
 
-def _limits(run: BoardRun) -> str:
+def _limits(run: Billboard) -> str:
     sentences = [
         "That a rater high on this board is high on other texts, languages or criteria; that people are right, only "
         "that a rater goes with them; that raters whose ranks overlap are equal.",
@@ -241,7 +220,7 @@ def _limits(run: BoardRun) -> str:
 MOST_ROWS = 60
 
 
-def definitions(run: BoardRun) -> dict[str, str]:
+def definitions(run: Billboard) -> dict[str, str]:
     """The definitions behind this board, with the settings of this run."""
     settings = run.manifest["settings"]
     resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
@@ -282,7 +261,7 @@ def definitions(run: BoardRun) -> dict[str, str]:
     }
 
 
-def undefined_table(run: BoardRun) -> TableView | None:
+def undefined_table(run: Billboard) -> TableView | None:
     """Every figure that has no value, by reason; None where all have one."""
     places_of: dict[tuple[str, str, str], list[str]] = {}
     for table in ("raters", "within_generators", "overrating", "self_preference", "people"):

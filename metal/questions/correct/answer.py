@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.questions.correct.compute import ALL_LABELLED, LEAST, LEAST_OTHERS
 from metal.data.text import estimate, figure, known, percent, plural, share, signed_share, within
+from metal.questions.correct.compute import ALL_LABELLED, LEAST, LEAST_OTHERS
+from metal.questions.correct.run import CorrectedScores
 from metal.runs.columns import Row
-from metal.questions.correct.run import CorrectRun
 from metal.show.parts import case_of, commonest_reason, judges_by_language
 from metal.show.view import Remark
 
 
-def headline(run: CorrectRun) -> str:
+def headline(run: CorrectedScores) -> str:
     """How often a judge's mean alone is wrong, and what the judge is worth."""
     if classes := _answered(run, "classes"):
         off = [row for row in classes if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]]
@@ -30,11 +30,11 @@ def headline(run: CorrectRun) -> str:
     return f"{wrong}; with its help one label by people is worth {figure(min(saved))} to {figure(max(saved))}."
 
 
-def _why_not(run: CorrectRun) -> str:
+def _why_not(run: CorrectedScores) -> str:
     return commonest_reason([*run.records("corrected"), *run.records("classes")])
 
 
-def _without_others(run: CorrectRun) -> str:
+def _without_others(run: CorrectedScores) -> str:
     """What can be done where people rated all sources."""
     sources = int(run.tables["corrected"]["sources"].max())
     most = sources - LEAST_OTHERS
@@ -49,11 +49,11 @@ def _without_others(run: CorrectRun) -> str:
     return f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would add."
 
 
-def _answered(run: CorrectRun, table: str = "corrected") -> list[Row]:
+def _answered(run: CorrectedScores, table: str = "corrected") -> list[Row]:
     return [row for row in run.records(table) if known(row["corrected"])]
 
 
-def cards(run: CorrectRun) -> Iterator[Remark]:
+def cards(run: CorrectedScores) -> Iterator[Remark]:
     """Where the judge alone misleads most; where it does not pay."""
     rows = _answered(run)
     if classes := _answered(run, "classes"):
@@ -81,6 +81,6 @@ def cards(run: CorrectRun) -> Iterator[Remark]:
         yield Remark("Where the judge does not help", words)
 
 
-def scope(run: CorrectRun) -> str:
+def scope(run: CorrectedScores) -> str:
     """What was compared, for the line above the headline."""
     return judges_by_language(run, "classes" if len(run.tables["classes"]) else "corrected")

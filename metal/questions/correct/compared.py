@@ -14,13 +14,13 @@ from metal.auditing.cells import cells
 from metal.auditing.figures import columns
 from metal.auditing.paper_tables import PEOPLE
 from metal.auditing.settings import AuditSettings
-from metal.questions.correct.compute import SourceMeans, chances_of, refused, source_means
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Estimate
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
+from metal.questions.correct.compute import SourceMeans, chances_of, refused, source_means
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.intervals import interval_of_mean
 from metal.stats.patterns import Numbers

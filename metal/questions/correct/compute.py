@@ -13,12 +13,12 @@ import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
-from metal.questions.correct.class_shares import CLASSES, class_rows
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.progress import Progress, followed
 from metal.data.text import plural
 from metal.errors import UsageError
+from metal.questions.correct.class_shares import CLASSES, class_rows
 from metal.stats.corrected import Corrected, Mean, corrected_mean
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import holm, t_cdf

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metal.data.text import known
-from metal.questions.correct.run import CorrectRun
+from metal.questions.correct.answer import cards, headline, scope
+from metal.questions.correct.run import CorrectedScores
+from metal.questions.correct.words import SOURCES, definitions, facts
+from metal.show.pages import Page
 from metal.show.parts import reasons
 from metal.show.view import Section, TableView
 
@@ -16,13 +19,13 @@ EXPLAINED = "Shares of the scale, 0 its low end and 1 its high end; 95% interval
 OF_CLASSES = "Of the outputs that only the judge rated; 95% intervals."
 
 
-def answer(run: CorrectRun) -> TableView | None:
+def answer(run: CorrectedScores) -> TableView | None:
     """The means; where classes were corrected, their shares; None where nothing could be corrected."""
     first = _first(run)
     return None if run.tables[first.source]["corrected"].isna().all() else first
 
 
-def _first(run: CorrectRun) -> TableView:
+def _first(run: CorrectedScores) -> TableView:
     if classes := run.records("classes"):
         notes = (OF_CLASSES, *reasons(run, "classes", classes, "generator"))
         title = "Shares of classes, corrected for the judge's mistakes on the test set"
@@ -30,7 +33,7 @@ def _first(run: CorrectRun) -> TableView:
     return _means(run)
 
 
-def sections(run: CorrectRun) -> list[Section]:
+def sections(run: CorrectedScores) -> list[Section]:
     """Differences between generators, where means were corrected, and a table that says that nothing could be."""
     differences, title = run.records("differences"), "Differences between generators, on the same sources"
     shown = []
@@ -41,7 +44,7 @@ def sections(run: CorrectRun) -> list[Section]:
     return [Section("differences", "Differences between generators", tables=tuple(shown))] if shown else []
 
 
-def _means(run: CorrectRun, without: Sequence[str] = (), titles: Mapping[str, str] | None = None) -> TableView:
+def _means(run: CorrectedScores, without: Sequence[str] = (), titles: Mapping[str, str] | None = None) -> TableView:
     """The three means and what a label is worth; what is the same in all rows goes into the title or away."""
     rows = run.records("corrected")
     heads = [head for head in HEADS if len({row[head] for row in rows}) > 1 or head == "language"]
@@ -55,9 +58,23 @@ def _means(run: CorrectRun, without: Sequence[str] = (), titles: Mapping[str, st
     return TableView.of_figures(run, "corrected", title, rows, without=without, titles=titles, **options)
 
 
-def brief(run: CorrectRun) -> Iterator[TableView]:
+def brief(run: CorrectedScores) -> Iterator[TableView]:
     """The three means and what a label is worth; nothing where nothing could be corrected."""
     if answer(run) and run.records("classes"):
         yield _first(run)
     elif answer(run):  # else the headline says it
         yield _means(run, ("rank", "bias", "rho", "labelled"), {"labels_saved": "worth"})
+
+
+PAGE = Page(
+    brand="corrected scores",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+    brief=brief,
+)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from metal.data.text import count, estimate, figure, known, p_value, percent, share, signed_share
 from metal.questions.correct.class_shares import CLASSES
 from metal.questions.correct.compute import ALL, CORRECTED, DIFFERENCES
-from metal.data.text import count, estimate, figure, known, p_value, percent, share, signed_share
-from metal.questions.audit.run import HEAD, JUDGE
-from metal.runs.columns import Column, Row, Tables, with_the_rest
-from metal.runs.run import NOTED, WARNS, Run, VerdictLine
+from metal.runs.columns import HEAD, JUDGE, Column, Row, Tables, with_the_rest
+from metal.runs.run import NOTED, WARNS, VerdictLine
+from metal.show.result import Result
 
 Mean = partial(Column, format=share, interval=True)
 
@@ -72,9 +72,10 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class CorrectRun(Run):
-    """People's means from a judge on all sources and people on some: tables `corrected`, `differences`, `classes`."""
+class CorrectedScores(Result):
+    """People's mean of each generator, from a judge on all sources and people on some."""
 
+    shown = "corrected"
     command = "correct"
     described = DESCRIBED
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from metal.questions.correct.result import CorrectedScores
     from metal.api.read import Data, Ratings
     from metal.data.dataset import Dataset
+    from metal.questions.correct.run import CorrectedScores
 
 
 @documented
@@ -77,11 +77,11 @@ def correct(
     Nothing is written before `save`. Raises UsageError where nothing was rated by people and a judge, or
     `labelled="drawn"` without a draw.
     """
-    from metal.questions.correct.result import CorrectedScores
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
-    from metal.questions.correct.compute import corrected
     from metal.data.pairs import one_item_per_pair, originals
+    from metal.questions.correct.compute import corrected
+    from metal.questions.correct.run import CorrectedScores
 
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)

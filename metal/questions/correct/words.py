@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metal.questions.correct.compute import LEAST, NOT_RANDOM
 from metal.data.text import known, plural
-from metal.questions.correct.run import CorrectRun
+from metal.questions.correct.compute import LEAST, NOT_RANDOM
+from metal.questions.correct.run import CorrectedScores
 
 SOURCES = {
     "Corrected": "Angelopoulos et al. 2023 (PPI++)",
@@ -21,7 +21,7 @@ CHOSEN = {
 }
 
 
-def facts(run: CorrectRun) -> dict[str, str]:
+def facts(run: CorrectedScores) -> dict[str, str]:
     """What the tables say beyond the headline."""
     rows = [*run.records("corrected"), *run.records("classes")]
     without = [row for row in rows if not known(row["corrected"])]
@@ -38,7 +38,7 @@ def facts(run: CorrectRun) -> dict[str, str]:
     return lines
 
 
-def _drawn(run: CorrectRun) -> str:
+def _drawn(run: CorrectedScores) -> str:
     """Of how many sources people's ratings were taken, where not of all; "" where that was not asked for."""
     labels, sources = (
         run.manifest["settings"].get("labels"),
@@ -52,7 +52,7 @@ def _drawn(run: CorrectRun) -> str:
     return f"{labels} of each language, drawn for this run{rest}."
 
 
-def definitions(run: CorrectRun) -> dict[str, str]:
+def definitions(run: CorrectedScores) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Corrected": "People's mean of the labelled sources, plus the judge's mean on the others less its mean on the "

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from metal.data.languages import language_name
 from metal.data.records import KINDS
 from metal.data.text import count, coverage, figure, known, name, score, share
-from metal.runs.columns import Column, Row, unshown
+from metal.runs.columns import LANGUAGE, Column, Row, unshown
 
-LANGUAGE = Column("language", "language", lambda code: name(language_name(code)))
 CRITERION = Column("criterion", "criterion")
 tokens = partial(figure, form=",.1f")
 

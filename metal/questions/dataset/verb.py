@@ -7,8 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
-from metal.questions.audit.verb import Aggregate
-from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
+from metal.api.options import (
+    Aggregate,
+    ExcludeNoisy,
+    Languages,
+    Names,
+    Option,
+    Resamples,
+    Seed,
+    StrPath,
+    documented,
+    names,
+)
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.data.escaping import csv_text
@@ -116,8 +126,8 @@ class Description:
         """Write run.toml, tables/ as CSV, JSON and Parquet, and charts/ as SVG."""
         import tomli_w
 
-        from metal.runs.parts import write_tables
         from metal.questions.dataset.contents import quality_charts
+        from metal.runs.parts import write_tables
 
         manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")
         with new_folder(Path(folder), "describe", force=force) as partial:
@@ -243,8 +253,8 @@ def compare(
     Raises UnknownName for a name that does not occur, UsageError with fewer than two generators.
     """
     from metal.building.store import read_drawn
-    from metal.questions.correct.compared import compare as compared
     from metal.data.pairs import originals
+    from metal.questions.correct.compared import compare as compared
 
     inputs = load(data, ratings, reading)
     dataset, warnings = inputs.without_noisy(exclude_noisy)

@@ -9,11 +9,11 @@ from itertools import repeat
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import count, dollars, duration, known, name, percent, plural, within
 from metal.questions.design.plans import SCORE
+from metal.questions.design.run import Design, interval_of, open_end
 from metal.questions.design.verdicts import NEW_JUDGE
-from metal.runs.columns import Row
-from metal.questions.design.run import DesignRun, interval_of, open_end
-from metal.runs.run import spoken
 from metal.questions.design.words import designs_compared, limits, pay
+from metal.runs.columns import Row
+from metal.runs.run import spoken
 from metal.show.parts import go_on, in_sentence, places, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
@@ -21,7 +21,7 @@ MOST_ROWS = 8
 ORDER: dict[str, int] = {LIKE_A_PERSON: 0, INFORMATIVE: 0, SCORE: 2}
 
 
-def to_buy(run: DesignRun) -> list[Row]:
+def to_buy(run: Design) -> list[Row]:
     """What more ratings would settle, the fewest ratings first: of real judges, then of any judge, then scores."""
     rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
     return sorted(rows, key=lambda row: (_turn(row), row["items_to_buy"] * row["raters"]))
@@ -38,7 +38,7 @@ def _turn(row: Row) -> int:
     return ORDER[row["question"]] + int(row["who"] == NEW_JUDGE)
 
 
-def headline(run: DesignRun) -> str:
+def headline(run: Design) -> str:
     """The answer in a sentence."""
     if buy := to_buy(run):
         first = buy[0]
@@ -54,7 +54,7 @@ def headline(run: DesignRun) -> str:
     return f"The ratings there are settle {enough} of {len(rows)} questions; more of this kind would settle no other."
 
 
-def _aim(run: DesignRun, row: Row) -> str:
+def _aim(run: Design, row: Row) -> str:
     where = _where(run, row)
     if row["question"] == SCORE:
         return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
@@ -65,11 +65,11 @@ def _aim(run: DesignRun, row: Row) -> str:
     return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
 
 
-def _where(run: DesignRun, row: Row) -> str:
+def _where(run: Design, row: Row) -> str:
     return f"on {in_sentence(run.criterion(row['criterion']))} in {spoken(row['language'])}"
 
 
-def _bought(run: DesignRun, row: Row) -> str:
+def _bought(run: Design, row: Row) -> str:
     """`about 180 items (80 to 700) x 3 people, of which 16 are there; the other 684 take 8 hours and $200, 10% ...`"""
     rated = f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
     people = plural(int(row["raters"]), "person", "people")
@@ -99,7 +99,7 @@ def _price(row: Row) -> tuple[str, str]:
     return time, dollars(usd) if known(usd) else ""
 
 
-def _included(run: DesignRun) -> str:
+def _included(run: Design) -> str:
     """What hours and costs include beside the ratings."""
     prices = run.settings["prices"]
     parts = [f"{percent(prices['test_share'])} test questions"] if prices["test_share"] else []
@@ -107,7 +107,7 @@ def _included(run: DesignRun) -> str:
     return f"{' and '.join(parts)} included" if parts else "without test questions or a fee"
 
 
-def lead(run: DesignRun) -> str:
+def lead(run: Design) -> str:
     """What the ratings there are settle already, and what none would."""
     rows, buy = run.records("needs"), to_buy(run)
     if not buy:
@@ -118,7 +118,7 @@ def lead(run: DesignRun) -> str:
     return settled + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
 
 
-def scope(run: DesignRun) -> str:
+def scope(run: Design) -> str:
     """What the numbers rest on, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
     how = "80% intervals by a formula"
@@ -127,7 +127,7 @@ def scope(run: DesignRun) -> str:
     return " · ".join([plural(people, "person", "people"), plural(len(run.languages), "language"), how])
 
 
-def answer_table(run: DesignRun) -> TableView:
+def answer_table(run: Design) -> TableView:
     """What to buy, in this order."""
     rows: Rows = []
     for row in to_buy(run):
@@ -148,7 +148,7 @@ def _of_how_many(row: Row) -> str:
     return f"of {_size(row)}" if interval_of(row) else f"of {count(row['items_needed'])}"
 
 
-def cards(run: DesignRun) -> Iterator[Remark]:
+def cards(run: Design) -> Iterator[Remark]:
     """Where people disagree, beware, how to spend labels, what to do next."""
     if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
         words = "No judge can be validated there before people agree: better guidelines come before more ratings."

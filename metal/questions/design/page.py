@@ -7,9 +7,9 @@ from typing import Any
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import within
+from metal.questions.design.answer import answer_table, cards, headline, lead, scope
 from metal.questions.design.plans import QUESTIONS
-from metal.questions.design.run import DesignRun
-from metal.questions.design.answer import answer_table
+from metal.questions.design.run import Design
 from metal.questions.design.tables import (
     costs_table,
     curve_chart,
@@ -21,7 +21,8 @@ from metal.questions.design.tables import (
     spread_chart,
     stability_table,
 )
-from metal.questions.design.words import facts
+from metal.questions.design.words import SOURCES, definitions, facts
+from metal.show.pages import Page
 from metal.show.parts import closing
 from metal.show.view import Chart, Paragraph, Screen, Section, TableView
 
@@ -29,7 +30,7 @@ MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal re
 MOST_ROWS = 300  # of a table on the page
 
 
-def label_parts(run: DesignRun) -> list[Section]:
+def label_parts(run: Design) -> list[Section]:
     """Figures 2 and 3 of each criterion and language."""
     return [
         Section("", run.where(*cell), charts=(spread_chart(run, *cell), population_chart(run, *cell)))
@@ -38,7 +39,7 @@ def label_parts(run: DesignRun) -> list[Section]:
     ]
 
 
-def curve_parts(run: DesignRun) -> list[Section]:
+def curve_parts(run: Design) -> list[Section]:
     """Power by items, of each judge, criterion and language."""
     parts = []
     for cell in run.cells:
@@ -53,25 +54,25 @@ def curve_parts(run: DesignRun) -> list[Section]:
     return parts
 
 
-def charts(run: DesignRun) -> list[Chart]:
+def charts(run: Design) -> list[Chart]:
     """Every chart, in the page's order (also for files of their own)."""
     return [chart for part in (*label_parts(run), *curve_parts(run)) for chart in part.charts]
 
 
-def tables(run: DesignRun) -> list[TableView]:
+def tables(run: Design) -> list[TableView]:
     """Every table of the page, in its order (also for LaTeX)."""
     return [table for table in (*_needs(run), costs_table(run), *_of_labels(run)) if table.rows]
 
 
-def _needs(run: DesignRun) -> list[TableView]:
+def _needs(run: Design) -> list[TableView]:
     return [needs_table(run, question) for question in QUESTIONS]
 
 
-def _of_labels(run: DesignRun) -> list[TableView]:
+def _of_labels(run: Design) -> list[TableView]:
     return [designs_table(run), stability_table(run), raters_table(run)]
 
 
-def content(run: DesignRun) -> dict[str, Any]:
+def content(run: Design) -> dict[str, Any]:
     """What the template shows."""
     labels, curves = label_parts(run), curve_parts(run)
     designs, stability, raters = (table.first(MOST_ROWS) for table in _of_labels(run))
@@ -89,15 +90,33 @@ def content(run: DesignRun) -> dict[str, Any]:
     }
 
 
-def brief(run: DesignRun) -> Iterator[TableView]:
+def brief(run: Design) -> Iterator[TableView]:
     """What to buy; where nothing is, what each language needs."""
     buy = answer_table(run)
     yield buy if buy.rows else costs_table(run)
 
 
-def screen(run: DesignRun, by: Sequence[str] = ()) -> Screen:
+def screen(run: Design, by: Sequence[str] = ()) -> Screen:
     """Budgets of labels, populations, what each language needs, what that costs."""
     yield from (table for table in (*_of_labels(run), *_needs(run), costs_table(run)) if table.rows)
     if pay := facts(run).get("Pay"):
         yield Paragraph(pay)
     yield from closing(run)
+
+
+PAGE = Page(
+    brand="design study",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    content=content,
+    charts=charts,
+    tables=tables,
+    screen=screen,
+    brief=brief,
+    lead=lead,
+    template="design.html",
+)

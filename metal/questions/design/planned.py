@@ -11,9 +11,9 @@ from metal.data.dataset import Dataset
 from metal.data.languages import language_name, language_order
 from metal.data.text import capital, count, name, plural
 from metal.questions.bias.run import DESCRIBED
-from metal.runs.columns import Column
-from metal.questions.design.planned_columns import CHANGED, CONDITIONS, DRAWN_CONTENTS, DRAWN_SOURCES, PASSAGES, SCORES
 from metal.questions.dataset.contents import titled
+from metal.questions.design.planned_columns import CHANGED, CONDITIONS, DRAWN_CONTENTS, DRAWN_SOURCES, PASSAGES, SCORES
+from metal.runs.columns import Column
 from metal.show.view import Paragraph, Screen, TableView
 
 

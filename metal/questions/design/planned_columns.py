@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from metal.data.text import capital, count, dollars, figure, rounded, score, share
-from metal.runs.columns import Column, Row, unshown
-from metal.questions.dataset.columns import LANGUAGE
+from metal.runs.columns import LANGUAGE, Column, Row, unshown
 
 
 def _tokens(row: Row) -> str:

@@ -21,7 +21,8 @@ from metal.errors import DataError
 from metal.questions.design.study import ALL, COLUMNS
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.parts import records
-from metal.runs.run import Run, by_name
+from metal.runs.run import by_name
+from metal.show.result import Result
 
 COMMAND = "design"
 PRICED = (Column("usd", "cost", dollars), Column("hours", "hours", rounded))
@@ -64,9 +65,10 @@ DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name,
 
 
 @dataclass(frozen=True, repr=False)
-class DesignRun(Run):
-    """A design study: its tables (metal.questions.design.study.COLUMNS)."""
+class Design(Result):
+    """How many items and people a study needs."""
 
+    shown = "needs"
     command = COMMAND
     described = DESCRIBED
 

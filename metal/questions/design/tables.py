@@ -8,9 +8,9 @@ from typing import Any
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, percent, plural, share, spread, within
 from metal.questions.design.plans import SCORE
+from metal.questions.design.run import Design, interval_of
 from metal.questions.design.study import ALL, LABELLINGS
 from metal.runs.columns import Row
-from metal.questions.design.run import DesignRun, interval_of
 from metal.show.charts.dots import MOST_POPULATIONS, Dot, dots_chart, population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import places
@@ -25,7 +25,7 @@ KEYS = {LIKE_A_PERSON: "as_good", INFORMATIVE: "informative", SCORE: "score"}
 SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
 
-def designs(run: DesignRun) -> dict[tuple[str, ...], dict[str, Row]]:
+def designs(run: Design) -> dict[tuple[str, ...], dict[str, Row]]:
     """(criterion, language, scale, aggregation) -> labelling -> row, of all raters together."""
     by_design: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in run.records("designs", population=ALL):
@@ -34,7 +34,7 @@ def designs(run: DesignRun) -> dict[tuple[str, ...], dict[str, Row]]:
     return by_design
 
 
-def designs_table(run: DesignRun) -> TableView:
+def designs_table(run: Design) -> TableView:
     """One row per cell and design: mean score and standard deviation of both ways to spend the labels."""
     rows: Rows = []
     for (criterion, language, scale, aggregation), by_labelling in designs(run).items():
@@ -69,7 +69,7 @@ def _reasons(rows: Sequence[Row]) -> list[str]:
     return [f"{UNDEFINED}: {reason}." for reason in dict.fromkeys(row["undefined"] for row in rows) if reason]
 
 
-def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
+def spread_chart(run: Design, criterion: str, language: str) -> Chart:
     """Standard deviation by design, as in Figure 3."""
     rows = run.records("designs", criterion=criterion, language=language, population=ALL)
     rows.sort(key=lambda row: (row["scale"] != "as rated", row["aggregation"] != "mean"))
@@ -101,7 +101,7 @@ def _least_spread(dots: Sequence[Dot]) -> str:
     return f"The score repeats best with {best}, worst with {worst}."
 
 
-def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
+def population_chart(run: Design, criterion: str, language: str) -> Chart:
     """Score by population and design, as in Figure 2."""
     rows = run.records("designs", criterion=criterion, language=language)
     panels: dict[str, list[Row]] = {}
@@ -142,7 +142,7 @@ def _range(rows: Sequence[Row]) -> str:
     return f"Scores run from {ends[0]} to {ends[1]}." if scores else ""
 
 
-def stability_table(run: DesignRun) -> TableView:
+def stability_table(run: Design) -> TableView:
     """How far populations of raters differ, by cell, scale and labelling; their labels put together by the mean."""
     rows = run.records("populations", aggregation="mean")
     return TableView.of_figures(
@@ -156,7 +156,7 @@ def stability_table(run: DesignRun) -> TableView:
     )
 
 
-def raters_table(run: DesignRun) -> TableView:
+def raters_table(run: Design) -> TableView:
     """Standard deviation by people per item, with as many labels in all or as many items."""
     records = run.records("raters")
     sizes = sorted({int(row["raters"]) for row in records})
@@ -184,7 +184,7 @@ def _panel(row: Row | None) -> Cell:
     return Cell(spread(row["sd"]), f"{count(row['items'])} items") if row else Cell(UNDEFINED)
 
 
-def asked_for(run: DesignRun, question: str) -> str:
+def asked_for(run: Design, question: str) -> str:
     """What a question asks, with its target."""
     width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
     return {
@@ -204,7 +204,7 @@ def _widest(rows: Sequence[Row]) -> list[Row]:
     return list(best.values())
 
 
-def needs_table(run: DesignRun, question: str) -> TableView:
+def needs_table(run: Design, question: str) -> TableView:
     """One row per cell, judge and number of people; of generators the one that needs most."""
     rows: Sequence[Row] = run.records("needs", question=question)
     rows = _widest(rows) if question == SCORE else rows
@@ -244,7 +244,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
     )
 
 
-def _how_sure(run: DesignRun, rows: Sequence[Row]) -> str:
+def _how_sure(run: Design, rows: Sequence[Row]) -> str:
     """What stands beside and below a number of items."""
     beside = "Items with ± the Monte Carlo error of the simulation."
     if not any(known(row["items_low"]) for row in rows):
@@ -267,13 +267,13 @@ def _needed(row: Row) -> Cell:
     return Cell(f"{count(row['items_needed'])} ± {error}", interval_of(row) or f"x {times:.1f}")
 
 
-def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
+def judges(run: Design, criterion: str, language: str) -> list[str]:
     """The judges of a cell, in the study's order."""
     rows = run.records("needs", criterion=criterion, language=language, question=LIKE_A_PERSON)
     return list(dict.fromkeys(row["who"] for row in rows))
 
 
-def curve_chart(run: DesignRun, question: str, criterion: str, language: str, who: str) -> Chart | None:
+def curve_chart(run: Design, question: str, criterion: str, language: str, who: str) -> Chart | None:
     """Power by items, one line per number of people; None where nothing was simulated."""
     where = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
@@ -317,7 +317,7 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
     return Chart(key, title, f"{title}. {finding}", design_curve(curves, target, measure, form), view, finding=finding)
 
 
-def costs_table(run: DesignRun) -> TableView:
+def costs_table(run: Design) -> TableView:
     """What each language needs for all criteria, judges and generators at once."""
     prices = run.settings["prices"]
     rows = run.records("costs")

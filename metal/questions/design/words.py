@@ -7,11 +7,11 @@ from typing import Any
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import count, dollars, known, listed, plural, with_minus, within
 from metal.questions.design.plans import ITEMS, SCORE
+from metal.questions.design.run import Design, interval_of
 from metal.questions.design.study import LEAST_ITEMS
-from metal.questions.design.verdicts import NEW_JUDGE
-from metal.questions.design.run import DesignRun, interval_of
-from metal.runs.run import spoken
 from metal.questions.design.tables import asked_for, designs
+from metal.questions.design.verdicts import NEW_JUDGE
+from metal.runs.run import spoken
 
 QUESTIONS = {LIKE_A_PERSON: "Like a person", INFORMATIVE: "Informative", SCORE: "Generators' scores"}
 SOURCES = {
@@ -21,7 +21,7 @@ SOURCES = {
 }
 
 
-def facts(run: DesignRun) -> dict[str, str]:
+def facts(run: Design) -> dict[str, str]:
     """What the plan rests on, what labels are best spent on, what is needed, what it costs, what not to conclude."""
     lines = {
         "Planned from": _planned_from(run),
@@ -33,7 +33,7 @@ def facts(run: DesignRun) -> dict[str, str]:
     return {about: words for about, words in lines.items() if words}
 
 
-def _planned_from(run: DesignRun) -> str:
+def _planned_from(run: Design) -> str:
     criteria = dict.fromkeys(within(run.criterion(criterion)) for criterion, _ in run.cells)
     languages = [spoken(code) for code in run.languages]
     people = sum(rater.kind == "human" for rater in run.raters.values())
@@ -46,7 +46,7 @@ def _planned_from(run: DesignRun) -> str:
     )
 
 
-def designs_compared(run: DesignRun) -> str:
+def designs_compared(run: Design) -> str:
     """How often one label each for more items repeats better than several for fewer."""
     pairs = [(by["unilabelling"]["sd"], by["multilabelling"]["sd"]) for by in designs(run).values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
@@ -61,7 +61,7 @@ def designs_compared(run: DesignRun) -> str:
     return f"{words}."
 
 
-def _items_needed(run: DesignRun, question: str) -> str:
+def _items_needed(run: Design, question: str) -> str:
     """How many items a question needs with the most raters, or why that is undefined; empty where it was not asked."""
     rows = run.records("needs", question=question)
     if not rows:
@@ -81,14 +81,14 @@ def _items_needed(run: DesignRun, question: str) -> str:
     return f"{words}. The data have enough, also at the upper end, in {enough} of {len(defined)} cases.{undefined}"
 
 
-def _items(run: DesignRun, row: dict[str, Any]) -> str:
+def _items(run: Design, row: dict[str, Any]) -> str:
     times = row["sources_needed"] / row["sources_now"]
     beside = interval_of(row) or f"{times:.1f} times the {count(row['items_now'])} there are"
     where = run.where(row["criterion"], row["language"])
     return f"{count(row['items_needed'])} items for {where}, {within(row['who'])} ({beside})"
 
 
-def pay(run: DesignRun) -> str:
+def pay(run: Design) -> str:
     """What an hour is paid, beside what it should be; empty where pay or time of a task is not known."""
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
@@ -99,7 +99,7 @@ def pay(run: DesignRun) -> str:
     return f"{words}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people should earn."
 
 
-def limits(run: DesignRun) -> str:
+def limits(run: Design) -> str:
     """What a plan from the data does not show."""
     rows = run.records("needs")
     few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
@@ -127,7 +127,7 @@ NOT_ASKED = (
 )
 
 
-def _simulated(run: DesignRun) -> str:
+def _simulated(run: Design) -> str:
     """How a simulation finds a number of items."""
     settings = run.settings
     rules = f"margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}"
@@ -143,7 +143,7 @@ def _simulated(run: DesignRun) -> str:
     )
 
 
-def definitions(run: DesignRun) -> dict[str, str]:
+def definitions(run: Design) -> dict[str, str]:
     """The definitions behind this study, with its settings."""
     settings = run.settings
     return {

@@ -20,8 +20,8 @@ from metal.data.text import (
     within,
 )
 from metal.questions.drift.compute import BETTER, NOTED, PARTS, SAME, UNDECIDED, WORSE
+from metal.questions.drift.run import FAILED, Diff, Gate
 from metal.runs.columns import Row
-from metal.questions.drift.run import FAILED, DiffRun, GateRun
 from metal.show.parts import case_of, criterion_in_words, go_on, judges_by_language, places, to_hand_out
 from metal.show.view import Remark
 
@@ -29,14 +29,14 @@ MOST_NAMED = 4
 MARGINS = {"difference": "agreement", "mean_change": "the mean", "coverage_change": "coverage"}
 
 
-def headline(run: DiffRun) -> str:
+def headline(run: Diff) -> str:
     """What is shown of all, and where; of a gate, what it says."""
-    rows, gate = run.ranked(), isinstance(run, GateRun)
+    rows, gate = run.ranked(), isinstance(run, Gate)
     failed = [row for row in rows if row["says"] in FAILED]
     undecided = [row for row in rows if row["says"] == UNDECIDED]
     if failed:
         return "FAIL: " * gate + _failed(run, failed)
-    if isinstance(run, GateRun) and run.changed:
+    if isinstance(run, Gate) and run.changed:
         return f"FAIL: the judge is another one. Changed since the baseline: {_parts(run.changed)}."
     if undecided:
         needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
@@ -61,7 +61,7 @@ def headline(run: DiffRun) -> str:
     return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
 
 
-def _failed(run: DiffRun, failed: Sequence[Row]) -> str:
+def _failed(run: Diff, failed: Sequence[Row]) -> str:
     """The judge and criterion that were hit hardest, everywhere; then the other cases."""
     first = failed[0]
     same = [row for row in failed if all(row[key] == first[key] for key in ("judge", "criterion", "says"))]
@@ -93,7 +93,7 @@ def _languages(rows: Sequence[Row]) -> str:
     return places(list(dict.fromkeys(language_name(row["language"]) for row in rows)), MOST_NAMED)
 
 
-def cards(run: DiffRun) -> Iterator[Remark]:
+def cards(run: Diff) -> Iterator[Remark]:
     """The hardest hit; answers that are missing; what changed in the judge itself; what to do where not all is well."""
     rows = run.ranked()
     failed = [row for row in rows if row["says"] in FAILED]
@@ -120,7 +120,7 @@ def cards(run: DiffRun) -> Iterator[Remark]:
     yield from _next(run, rows, failed, silent)
 
 
-def _judge_itself(run: DiffRun, failed: bool) -> Iterator[Remark]:
+def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
     signature = run.records("signature")
     changed = [row for row in signature if row["says"] != SAME]
     if changed:
@@ -139,7 +139,7 @@ def _judge_itself(run: DiffRun, failed: bool) -> Iterator[Remark]:
             yield Remark("The judge itself", f"{words}." if missing else f"{words}: the model behind moved.")
 
 
-def _next(run: DiffRun, rows: Sequence[Row], failed: Sequence[Row], silent: Sequence[Row]) -> Iterator[Remark]:
+def _next(run: Diff, rows: Sequence[Row], failed: Sequence[Row], silent: Sequence[Row]) -> Iterator[Remark]:
     title, gate = "What to do next", run.settings.get("gate")
     undecided = [row for row in rows if row["says"] == UNDECIDED]
     if failed:
@@ -148,7 +148,7 @@ def _next(run: DiffRun, rows: Sequence[Row], failed: Sequence[Row], silent: Sequ
         if gate:
             words += " Where the change is meant, make a new baseline of it (--repeat 2) and declare the gate anew."
         yield Remark(title, words, go_on(run, "audit"))
-    elif isinstance(run, GateRun) and run.changed:
+    elif isinstance(run, Gate) and run.changed:
         expected = ", ".join(f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed))
         words = f"Put it back; or, where it is meant, write expected = [{expected}] above [margins] in {gate}."
         yield Remark(title, words, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}")
@@ -162,11 +162,11 @@ def _next(run: DiffRun, rows: Sequence[Row], failed: Sequence[Row], silent: Sequ
         yield Remark(title, words, to_hand_out(run))
 
 
-def _case(run: DiffRun, row: Row) -> str:
+def _case(run: Diff, row: Row) -> str:
     """`Hindi (task quality)`"""
     return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])})"
 
 
-def scope(run: DiffRun) -> str:
+def scope(run: Diff) -> str:
     """What was compared, for the line above the headline."""
     return f"{judges_by_language(run, 'drift')} · baseline {within(run.baseline)}"

@@ -7,10 +7,13 @@ from typing import Any
 
 from metal.data.languages import language_name
 from metal.data.text import capital, count, estimate, known, name, percent, percent_change, signed, slug, within
+from metal.questions.drift.answer import cards, headline, scope
 from metal.questions.drift.compute import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
+from metal.questions.drift.run import FAILED, Diff
+from metal.questions.drift.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
-from metal.questions.drift.run import FAILED, DiffRun
 from metal.show.charts.dots import Dot, dots_chart
+from metal.show.pages import Page
 from metal.show.parts import across_languages, by_criterion_and_judge, closing, languages_shown, reasons
 from metal.show.view import Cell, Chart, Screen, Section, TableView
 
@@ -31,7 +34,7 @@ EXPLAINED = (
 NEEDED = "; below, how many outputs there are and how many would tell"
 
 
-def change_charts(run: DiffRun) -> list[Chart]:
+def change_charts(run: Diff) -> list[Chart]:
     """A chart of changes for each criterion and judge."""
     drawn = []
     for (criterion, judge), rows in list(by_criterion_and_judge(run, "drift").items())[:MOST_CHARTS]:
@@ -49,7 +52,7 @@ def change_charts(run: DiffRun) -> list[Chart]:
     return drawn
 
 
-def answer(run: DiffRun) -> TableView:
+def answer(run: Diff) -> TableView:
     """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
     rows = run.records("drift")
     needed = NEEDED * any(known(row["needed"]) for row in rows)
@@ -75,7 +78,7 @@ def _cell(rows: list[Row]) -> Cell:
     return Cell(row["says"], below, "strong" if row["says"] in FAILED else "")
 
 
-def sections(run: DiffRun) -> list[Section]:
+def sections(run: Diff) -> list[Section]:
     """Changes drawn, every figure, what the judge is."""
     rows, signature = run.records("drift"), run.records("signature")
     figures = TableView.of_figures(run, "drift", "All figures", rows, heads=3, most=MOST_ROWS)
@@ -94,8 +97,22 @@ def _same(row: Row) -> str:
     return capital(row["says"]) if row["before"] or row["after"] else "Not on record"
 
 
-def screen(run: DiffRun, by: Sequence[str] = ()) -> Screen:
+def screen(run: Diff, by: Sequence[str] = ()) -> Screen:
     """What is said, what the judge is, the warnings."""
     yield answer(run)
     yield from sections(run)[-1].tables
     yield from closing(run)
+
+
+PAGE = Page(
+    brand="judges before and after",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+    screen=screen,
+)

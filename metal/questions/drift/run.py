@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metal.data.languages import language_name
 from metal.data.text import (
+    MINUS,
     capital,
     count,
     coverage,
@@ -15,9 +17,12 @@ from metal.data.text import (
     p_value,
     percent,
     percent_change,
+    plural,
+    printable,
     recorded,
     share,
     signed,
+    without_isolates,
 )
 from metal.errors import DataError
 from metal.questions.drift.compute import (
@@ -30,11 +35,12 @@ from metal.questions.drift.compute import (
     UNDECIDED,
     WORSE,
     Margins,
+    reason,
 )
-from metal.questions.audit.run import HEAD, JUDGE
-from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.columns import HEAD, JUDGE, Column, Row, Tables, with_the_rest
 from metal.runs.parts import again
-from metal.runs.run import NOTED, WARNS, Run, VerdictLine
+from metal.runs.run import NOTED, WARNS, VerdictLine
+from metal.show.result import Result
 
 DESCRIBED: Tables = {
     "drift": with_the_rest(
@@ -75,10 +81,14 @@ DESCRIBED: Tables = {
 FAILED = (WORSE, DIFFERENT)
 
 
-@dataclass(frozen=True, repr=False)
-class DiffRun(Run):
-    """Judges before and after: tables `drift` and `signature`."""
+MOST_NAMED = 3
 
+
+@dataclass(frozen=True, repr=False)
+class Diff(Result):
+    """Judges before and after, by language and criterion."""
+
+    shown = "drift"
     command = "diff"
     described = DESCRIBED
 
@@ -112,12 +122,50 @@ class DiffRun(Run):
         rows = self.records("drift")
         return sorted(rows, key=lambda row: (order.index(row["says"]), -abs(row[row["by"]] if row["by"] else 0)))
 
+    def assert_not_worse(self, margin: float | None = None, *, allow_undecided: bool = False) -> None:
+        """Raise AssertionError unless no judge agrees less with people or answers less than before, beyond the margin.
+
+        margin: what does not matter; that of the comparison if None. allow_undecided: pass also where it cannot be
+        shown, so that only what is shown to be worse fails.
+        """
+        given = self.margins
+        margin = given.agreement if margin is None else margin
+        worse: list[Row] = []
+        undecided: list[Row] = []
+        for row in self.ranked():
+            if row["says"] == WORSE and row["coverage_change_p_adjusted"] < given.alpha and row["coverage_change"] < 0:
+                worse.append(row)
+            elif not (row["difference_low"] > -margin and row["coverage_change_low"] > -margin):
+                lower = row["difference"] < 0 and row["difference_p_adjusted"] < given.alpha
+                (worse if lower else undecided).append(row)
+        parts = [f"worse than {self.baseline}: {self._named(worse)}"] if worse else []
+        if undecided and not allow_undecided:
+            parts.append(f"not shown to be within {percent(margin)} of {self.baseline}: {self._named(undecided)}")
+        if parts:
+            raise AssertionError("; ".join(parts).replace(MINUS, "-"))
+
+    def _named(self, rows: list[Row]) -> str:
+        words = [
+            f"{row['judge']} in {language_name(row['language'])} on {self.criterion(row['criterion'])} (agreement with "
+            f"people {percent(row['agreement_after'])}, was {percent(row['agreement_before'])}, "
+            f"{estimate(row, 'difference', percent_change)}, {plural(row['outputs'], 'output')}"
+            f"{'; ' + reason(row, 'coverage_change') if row['coverage_change'] < 0 else ''})"
+            for row in rows[:MOST_NAMED]
+        ]
+        more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
+        return ", ".join([*words, *more])
+
 
 @dataclass(frozen=True, repr=False)
-class GateRun(DiffRun):
-    """Judges on anchors, within margins that were declared beforehand."""
+class Gate(Diff):
+    """Judges on anchors, within margins that were declared beforehand. `exit_code`: 0, 1, or 3 where undecided."""
 
+    shown = "drift"
     command = "gate"
+
+    def more_facts(self) -> Mapping[str, Any]:
+        """What JSON says of the run besides its tables."""
+        return {"verdict": self.verdict}
 
     @property
     def changed(self) -> list[dict[str, Any]]:
@@ -133,3 +181,35 @@ class GateRun(DiffRun):
         if DIFFERENT in says or self.changed:
             return DIFFERENT
         return UNDECIDED if UNDECIDED in says else EQUIVALENT
+
+    @property
+    def exit_code(self) -> int:
+        """0 equivalent, 1 worse or different, 3 undecided."""
+        return {EQUIVALENT: 0, UNDECIDED: 3}.get(self.verdict, 1)
+
+    def junit(self) -> str:
+        """The result as JUnit's XML: a test for each judge, criterion and language, and for each signature."""
+        from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+        suite = Element("testsuite", name=printable(self.name))
+        for row in self.records("drift"):
+            case = SubElement(
+                suite, "testcase", classname=printable(f"{row['judge']}.{row['criterion']}"), name=row["language"]
+            )
+            passed = row["says"] in (EQUIVALENT, BETTER)
+            if not passed:
+                needs = f"; needs about {count(row['needed'])} outputs" if row["says"] == UNDECIDED else ""
+                words = without_isolates(printable(f"{row['says']}: {row['why']}{needs}"))
+                SubElement(case, "failure" if row["says"] in FAILED else "error", type=row["says"], message=words)
+        changes = {row["judge"]: row for row in self.changed}
+        for judge in dict.fromkeys(row["judge"] for row in self.records("signature")):
+            case = SubElement(suite, "testcase", classname=printable(judge), name="signature")
+            if change := changes.get(judge):
+                words = printable(f"{change['part']} changed from {change['before']} to {change['after']}")
+                SubElement(case, "failure", type="different", message=words)
+        cases = list(suite)
+        suite.set("tests", str(len(cases)))
+        for kind, name in (("failure", "failures"), ("error", "errors")):
+            suite.set(name, str(sum(case.find(kind) is not None for case in cases)))
+        indent(suite)
+        return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

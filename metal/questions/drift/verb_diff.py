@@ -15,9 +15,9 @@ from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
-    from metal.questions.drift.result import Diff
     from metal.api.read import Data, Ratings
     from metal.data.dataset import Dataset
+    from metal.questions.drift.run import Diff
     from metal.runs.run import Run
 
 Alpha = Annotated[float, Option("Chance of a wrong claim.", least=0, most=0.5, open_ends=True, rare=True)]
@@ -73,8 +73,8 @@ def diff(
     Returns the tables `drift` and `signature`, the page, and `assert_not_worse` for tests. Raises UsageError where the
     two have no output in common, or their data changed or are gone.
     """
-    from metal.questions.drift.result import Diff
     from metal.questions.drift.compute import Margins, drift, judge_pairs
+    from metal.questions.drift.run import Diff
 
     margins = Margins(margin, margin, margin, alpha, power)
     options = given(reading)

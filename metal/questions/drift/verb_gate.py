@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.questions.drift.verb_diff import judged
 from metal.api.options import StrPath, documented
 from metal.data.files import read_toml
 from metal.data.languages import language_name
@@ -16,11 +15,12 @@ from metal.data.missing import no_such
 from metal.data.text import plural
 from metal.errors import DataError, UsageError, check_known
 from metal.questions.drift.compute import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
+from metal.questions.drift.verb_diff import judged
 
 if TYPE_CHECKING:
-    from metal.questions.drift.verb_diff import Side
-    from metal.questions.drift.result import Gate
     from metal.api.read import Ratings
+    from metal.questions.drift.run import Gate
+    from metal.questions.drift.verb_diff import Side
 
 LEAST = 30  # anchors of a language
 
@@ -130,9 +130,9 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     Returns the tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`. Raises UsageError where
     the anchors or the baseline changed, a language was not judged again, or there are too few anchors.
     """
-    from metal.questions.drift.result import Gate
     from metal.api.read import folder_of
     from metal.auditing.settings import AuditSettings
+    from metal.questions.drift.run import Gate
     from metal.runs.passport import ALONE, BESIDE, NEITHER, check, read_passport
 
     declared, folder = Declared.read(Path(gate)), folder_of(run)

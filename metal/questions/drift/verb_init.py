@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.questions.drift.verb_diff import Alpha, Power
-from metal.questions.drift.verb_gate import LEAST, Declared, check_whole
 from metal.api.options import Languages, Names, Option, StrPath, documented, names
 from metal.data.files import read_toml, write_new
 from metal.data.holdings import note_gate
@@ -18,11 +16,13 @@ from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
 from metal.questions.drift.compute import PARTS, Margins, comparisons, drift
 from metal.questions.drift.foreseen import pass_line, watch_lines
+from metal.questions.drift.verb_diff import Alpha, Power
+from metal.questions.drift.verb_gate import LEAST, Declared, check_whole
 from metal.questions.drift.watching import baselines
 
 if TYPE_CHECKING:
-    from metal.questions.drift.verb_diff import Side
     from metal.auditing.settings import AuditSettings
+    from metal.questions.drift.verb_diff import Side
 
 Margin = Annotated[
     float,

@@ -9,8 +9,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.questions.drift.verb_diff import judged
-from metal.questions.drift.verb_gate import Declared
 from metal.api.options import Option, StrPath, documented
 from metal.api.read import folder_of
 from metal.data.files import one_writer
@@ -18,13 +16,15 @@ from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
 from metal.errors import UsageError
 from metal.questions.drift.compute import judge_pairs
+from metal.questions.drift.verb_diff import judged
+from metal.questions.drift.verb_gate import Declared
 from metal.questions.drift.watching import JUDGE, SYSTEM, baselines, levels, promise, steps
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from metal.api.read import Data, Ratings
-    from metal.questions.drift.watch_file import WatchFile
+    from metal.questions.drift.store import WatchFile
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def gate_watch(
     where it declares fewer streams than there are.
     """
     from metal.auditing.settings import AuditSettings
-    from metal.questions.drift.watch_file import WatchFile
+    from metal.questions.drift.store import WatchFile
 
     declared, folder, path = Declared.read(Path(gate)), folder_of(run), Path(state)
     before = declared.before()

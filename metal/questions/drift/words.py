@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.data.text import percent
-from metal.questions.drift.run import DiffRun
+from metal.questions.drift.run import Diff
 
 SOURCES = {
     "Equivalent": "Schuirmann 1987; Tango 1998",
@@ -11,7 +11,7 @@ SOURCES = {
 }
 
 
-def facts(run: DiffRun) -> dict[str, str]:
+def facts(run: Diff) -> dict[str, str]:
     """What is left open, and what was declared."""
     margins = run.margins
     declared = (
@@ -25,7 +25,7 @@ def facts(run: DiffRun) -> dict[str, str]:
     }
 
 
-def definitions(run: DiffRun) -> dict[str, str]:
+def definitions(run: Diff) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Agreement with people": "Share of outputs on which the judge gives people's most frequent answer; of scores "

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from metal.data.languages import language_name
 from metal.data.text import count, plural, within
-from metal.questions.generate.run import GenerateRun
+from metal.questions.generate.run import GeneratedTexts
 from metal.show.view import Remark
 
 
-def headline(run: GenerateRun) -> str:
+def headline(run: GeneratedTexts) -> str:
     """How many texts in how many languages, how many of them can be handed out, how many are flagged."""
     rows = run.records("languages")
     texts, chosen, flagged = (sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged"))
@@ -26,7 +26,7 @@ def headline(run: GenerateRun) -> str:
     return f"{answer}; {plural(run.not_asked, 'call')} not made yet." if run.not_asked else f"{answer}."
 
 
-def cards(run: GenerateRun) -> Iterator[Remark]:
+def cards(run: GeneratedTexts) -> Iterator[Remark]:
     """The generator with most flags, passages without a text to rate, what to do next."""
     rows = [row for row in run.records("texts") if row["flagged"]]
     if rows:
@@ -55,7 +55,7 @@ def cards(run: GenerateRun) -> Iterator[Remark]:
         yield Remark(title, "Hand the texts out to people:", f"metal annotate export {data} --to html")
 
 
-def scope(run: GenerateRun) -> str:
+def scope(run: GeneratedTexts) -> str:
     """Who wrote, for the line above the headline."""
     generators = run.rows("texts")["generator"].nunique()
     passages = sum(row["passages"] for row in run.records("languages"))

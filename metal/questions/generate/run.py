@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from metal.data.text import count, name
-from metal.questions.audit.run import LANGUAGE
-from metal.runs.columns import Column, Row, Tables
-from metal.runs.run import Run
+from metal.running.asking import Outcome, Terms
+from metal.running.generating import GenerateJob
+from metal.runs.columns import LANGUAGE, Column, Row, Tables
+from metal.show.result import Result
 
 
 def _reasons(row: Row) -> str:
@@ -43,9 +45,10 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class GenerateRun(Run):
-    """What models wrote: tables `languages` and `texts`."""
+class GeneratedTexts(Result):
+    """How many texts there are in each language, and how many of them can be rated."""
 
+    shown = "languages"
     command = "generate"
     described = DESCRIBED
 
@@ -58,3 +61,25 @@ class GenerateRun(Run):
     def not_asked(self) -> int:
         """How many calls the run has not made yet."""
         return int(self.manifest["settings"].get("state", {}).get("not_asked", 0))
+
+
+@dataclass(frozen=True, repr=False)
+class Generating:
+    """A run of generators. folder: with the journal of replies. What they wrote is in the dataset (`job.folder`).
+
+    texts: how many there are in each language, the tables of the page; None for a dry run.
+    """
+
+    folder: Path
+    job: GenerateJob
+    terms: Terms
+    outcome: Outcome
+    texts: GeneratedTexts | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call has been made."""
+        return self.outcome.complete
+
+    def __repr__(self) -> str:
+        return f"<texts in {self.job.folder}: {len(self.job.outputs):,} outputs>"

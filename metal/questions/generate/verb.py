@@ -31,7 +31,7 @@ from metal.data.files import recover
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
-    from metal.api.asked import Generating
+    from metal.questions.generate.run import Generating
     from metal.running.asking import Callbacks
 
 
@@ -89,7 +89,8 @@ async def generate_async(
     Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError, UnknownName and
     DataError.
     """
-    from metal.api.asked import GeneratedTexts, Generating, default_callbacks
+    from metal.api.asked import default_callbacks
+    from metal.questions.generate.run import GeneratedTexts, Generating
     from metal.raters.judges.models import check_base_url
     from metal.running.asking import Terms, carry_out
     from metal.running.generating import GenerateRequest, generate_job

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from metal.building.flags import AHEAD, COPIED_LENGTH, COPIED_OVERLAP
-from metal.questions.generate.run import GenerateRun
+from metal.questions.generate.run import GeneratedTexts
 
 SOURCES = {"Good and bad": "METAL 3.1.2"}
 
 
-def facts(run: GenerateRun) -> dict[str, str]:
+def facts(run: GeneratedTexts) -> dict[str, str]:
     """What is left open."""
     return {
         "Not to be concluded": "That a text which was asked to be good is good, or a bad one bad: people say that. "
@@ -16,7 +16,7 @@ def facts(run: GenerateRun) -> dict[str, str]:
     }
 
 
-def definitions(run: GenerateRun) -> dict[str, str]:
+def definitions(run: GeneratedTexts) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Good and bad": "What the model was told to write: for high ratings at temperature 0, or in an adversarial "

@@ -1,1 +1,18 @@
-"""TODO"""
+"""Several judges as one."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="jury",
+    summary="Make one judge of several.",
+    function="metal.questions.jury.verb:jury",
+    run="metal.questions.jury.run:Jury",
+    page="metal.questions.jury.page:PAGE",
+    ending="-jury",
+    doing="putting together",
+    examples="""
+        metal jury datasets/news runs/news-judges
+        metal jury datasets/news runs/news-judges -j gpt-4o/detailed,llama/detailed --by weights
+    """,
+    files="report.html, tables/ (CSV, JSON, Parquet), run.toml, ratings.parquet",
+)

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from metal.data.text import count, figure, known, percent, plural, within
-from metal.questions.jury.run import JuryRun
+from metal.questions.jury.run import Jury
 from metal.show.parts import case_of, go_on
 from metal.show.view import Remark
 
 
-def headline(run: JuryRun) -> str:
+def headline(run: Jury) -> str:
     """In how many cases the jury is better, and where most."""
     rows = [row for row in run.records("jury") if known(row["gain"])]
     if not rows:
@@ -32,7 +32,7 @@ def headline(run: JuryRun) -> str:
     )
 
 
-def cards(run: JuryRun) -> Iterator[Remark]:
+def cards(run: Jury) -> Iterator[Remark]:
     """Where the jury is worse, how few its members are worth, what is left without a rating, what to do next."""
     rows = run.records("jury")
     worse = [row for row in rows if row["better"] == "no"]
@@ -61,7 +61,7 @@ def cards(run: JuryRun) -> Iterator[Remark]:
         yield Remark("What to do next", "Whether one of the members can be trusted:", go_on(run, "audit"))
 
 
-def scope(run: JuryRun) -> str:
+def scope(run: Jury) -> str:
     """What was put together, for the line above the headline."""
     settings = run.settings
     return f"{plural(len(settings['judges']), 'judge')} by {settings['by']}"

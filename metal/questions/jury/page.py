@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from metal.data.text import UNDEFINED, estimate, percent, percent_change
+from metal.questions.jury.answer import cards, headline, scope
+from metal.questions.jury.run import Jury
+from metal.questions.jury.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
-from metal.questions.jury.run import JuryRun
+from metal.show.pages import Page
 from metal.show.parts import across_languages, reasons
 from metal.show.view import Cell, Section, TableView
 
@@ -15,7 +18,7 @@ EXPLAINED = (
 )
 
 
-def answer(run: JuryRun) -> TableView:
+def answer(run: Jury) -> TableView:
     """The jury beside its best member: criteria in rows, languages in columns."""
     rows = run.records("jury")
     places = ({**row, "place": run.where(row["criterion"], row["language"])} for row in rows)
@@ -25,7 +28,7 @@ def answer(run: JuryRun) -> TableView:
     return across_languages(run, "jury", title, rows, {"criterion": ""}, _cell, name="gain", notes=notes)
 
 
-def sections(run: JuryRun) -> list[Section]:
+def sections(run: Jury) -> list[Section]:
     """Every figure."""
     rows, title = run.records("jury"), "How the jury agrees with people"
     free = [] if any(row["weights"] for row in rows) else ["weights"]
@@ -41,3 +44,16 @@ def _cell(rows: list[Row]) -> Cell:
         return Cell(percent(row["agreement"]))
     below = f"{percent(row['agreement'])}, best {percent(row['best_agreement'])}"
     return Cell(estimate(row, "gain", percent_change), below, "strong" if row["better"] == "yes" else "")
+
+
+PAGE = Page(
+    brand="several judges as one",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+)

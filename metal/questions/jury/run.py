@@ -10,10 +10,9 @@ import pandas as pd
 
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.text import count, figure, percent, percent_change
-from metal.questions.audit.run import HEAD
-from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import Run
 from metal.questions.jury.compute import TABLE
+from metal.runs.columns import HEAD, Column, Tables, with_the_rest
+from metal.show.result import Result
 
 DESCRIBED: Tables = {
     "jury": with_the_rest(
@@ -36,9 +35,10 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class JuryRun(Run):
-    """Several judges as one: the table `jury`, and the jury's ratings."""
+class Jury(Result):
+    """Several judges as one: its ratings, and whether it is better than the best of its members."""
 
+    shown = "jury"
     ratings: pd.DataFrame
 
     command = "jury"

@@ -20,8 +20,8 @@ from metal.api.reading import ReadingOptions
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
-    from metal.questions.jury.result import Jury
     from metal.api.read import Data, Ratings
+    from metal.questions.jury.run import Jury
 
 
 @documented
@@ -64,7 +64,6 @@ def jury(
     rated, for a rule that a criterion is not made for, or for a name that a rater has; UnknownName for a judge that
     there is not.
     """
-    from metal.questions.jury.result import Jury
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair, originals
@@ -72,6 +71,7 @@ def jury(
     from metal.data.text import signature_line
     from metal.errors import check_known
     from metal.questions.jury.compute import RULES, seated
+    from metal.questions.jury.run import Jury
     from metal.stats.bootstrap import SourceBootstrap
     from metal.version import __version__
 

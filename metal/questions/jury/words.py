@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.questions.jury.run import JuryRun
+from metal.questions.jury.run import Jury
 
 RULES = {
     "majority": "The level that most members gave; without one their mean, where that is a level; else no rating.",
@@ -23,7 +23,7 @@ WORDS = {
 SOURCES = {"Worth": "Kish 1965", "Weights": "Hoerl and Kennard 1970; Wolpert 1992; Breiman 1996"}
 
 
-def facts(run: JuryRun) -> dict[str, str]:
+def facts(run: Jury) -> dict[str, str]:
     """What the tables say beyond the headline."""
     return {
         "Members": ", ".join(run.settings["judges"]),
@@ -33,6 +33,6 @@ def facts(run: JuryRun) -> dict[str, str]:
     }
 
 
-def definitions(run: JuryRun) -> dict[str, str]:
+def definitions(run: Jury) -> dict[str, str]:
     """The definitions behind the page."""
     return WORDS

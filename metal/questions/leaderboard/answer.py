@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from metal.boards.cells import ALL_LANGUAGES
 from metal.data.text import plural, share, within
-from metal.questions.leaderboard.run import LeaderboardRun
-from metal.questions.board.words import people_in_words
-from metal.questions.leaderboard.page import commands
+from metal.questions.leaderboard.coverage import commands
+from metal.questions.leaderboard.run import Leaderboard
 from metal.questions.leaderboard.words import differing_texts, first_by_language, not_shown_worse, score_of, why_alone
 from metal.show.parts import go_on, main_place
+from metal.show.rankings import people_in_words
 from metal.show.view import Remark
 
 
-def headline(run: LeaderboardRun) -> str:
+def headline(run: Leaderboard) -> str:
     """The answer in a sentence."""
     rows, where = run.ranking(run.main, run.language), main_place(run)
     best = rows[0]
@@ -38,7 +38,7 @@ def headline(run: LeaderboardRun) -> str:
     return f"{first}, shown to be ahead of {'the other' if len(rows) == 2 else compared}."
 
 
-def lead(run: LeaderboardRun) -> str:
+def lead(run: Leaderboard) -> str:
     """Who is next, and how many cannot be compared."""
     rows = run.ranking(run.main, run.language)
     if len(rows) == 1:
@@ -49,7 +49,7 @@ def lead(run: LeaderboardRun) -> str:
     return f"Its score is {score_of(rows[0])}, that of the next, {second}.{apart}"
 
 
-def scope(run: LeaderboardRun) -> str:
+def scope(run: Leaderboard) -> str:
     """What was compared, for the line above the headline."""
     ratings = sum(int(row["ratings"]) for row in run.ranking(run.main, run.language))
     generators = plural(run.tables["leaderboard"]["generator"].nunique(), "generator")
@@ -57,7 +57,7 @@ def scope(run: LeaderboardRun) -> str:
     return " · ".join([generators, people_in_words(run), languages, plural(ratings, "rating")])
 
 
-def cards(run: LeaderboardRun) -> Iterator[Remark]:
+def cards(run: Leaderboard) -> Iterator[Remark]:
     """Beware, who is first in each language, what to do next."""
     if differing := differing_texts(run.ranking(run.main, run.language)):
         yield Remark("Beware of different texts", differing)

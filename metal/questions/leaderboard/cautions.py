@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from metal.data.languages import language_name
-from metal.questions.leaderboard.generator_scores import LEAST_SHARED, Ranking
 from metal.genie.output_scores import OVERALL, OutputScores
+from metal.questions.leaderboard.generator_scores import LEAST_SHARED, Ranking
 from metal.stats.patterns import Codes
 
 NAMED = 3  # generators named in a warning; the rest are counted

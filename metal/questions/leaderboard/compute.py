@@ -18,9 +18,6 @@ from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
-from metal.questions.leaderboard.beside import beside_rows, coverage_rows, raters_beside
-from metal.questions.leaderboard.cautions import about_a_ranking, about_overall, about_people
-from metal.questions.leaderboard.generator_scores import Groups, rank
 from metal.genie.output_scores import (
     ALL_LANGUAGES,
     OVERALL,
@@ -32,6 +29,9 @@ from metal.genie.output_scores import (
     sources_chosen,
     together,
 )
+from metal.questions.leaderboard.beside import beside_rows, coverage_rows, raters_beside
+from metal.questions.leaderboard.cautions import about_a_ranking, about_overall, about_people
+from metal.questions.leaderboard.generator_scores import Groups, rank
 from metal.stats.bootstrap import check_resampling
 from metal.stats.patterns import Codes
 from metal.version import __version__

@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
-from metal.questions.leaderboard.beside import rating_command
+from metal.questions.leaderboard.answer import cards, headline, lead, scope
+from metal.questions.leaderboard.coverage import MOST_COMMANDS, commands, coverage_rows, unrated
+from metal.questions.leaderboard.run import Leaderboard
+from metal.questions.leaderboard.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
-from metal.questions.leaderboard.run import LeaderboardRun
-from metal.questions.board.words import people_counted
 from metal.show.charts.dots import MOST_DOTS, generator_dots
-from metal.show.pages import within_cells
+from metal.show.pages import Page, within_cells
 from metal.show.parts import Heat, closing, main_language_map, places, reasons
+from metal.show.rankings import people_counted
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
 MOST_FIRST = 15  # generators on the first screen
 MOST_GENERATORS = 100
 MOST_RATERS = 40
 MOST_ROWS = 200
-MOST_COMMANDS = 12
 MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
 MOST_ON_SCREEN = 3  # commands
 EXPLAINED = (
@@ -34,7 +35,7 @@ OF_CORRECTED = (
 )
 
 
-def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str = "ranking") -> TableView:
+def ranking_table(run: Leaderboard, criterion: str, language: str, key: str = "ranking") -> TableView:
     """Every generator of a criterion in a language, best first."""
     rows = run.ranking(criterion, language)
     missing = any(row["unanswered"] for row in rows)
@@ -54,28 +55,28 @@ def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str =
     )
 
 
-def ranking_chart(run: LeaderboardRun, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
+def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
     """The main ranking, or its first rows: one row per generator, its score as a dot with its interval."""
     rows = run.ranking(run.main, run.language)
     return generator_dots(run, key, rows, "the score from 0 to 1", "score", "leaderboard", share, most)
 
 
-def further_rankings(run: LeaderboardRun) -> list[TableView]:
+def further_rankings(run: Leaderboard) -> list[TableView]:
     """Every other criterion and language."""
     return [ranking_table(run, *cell, f"ranking_{place}") for place, cell in enumerate(run.cells[1:], 1)]
 
 
-def criterion_map(run: LeaderboardRun) -> TableView | None:
+def criterion_map(run: Leaderboard) -> TableView | None:
     """Criteria, in the language of the main ranking; None where there is only one."""
     return _heat(run).by_criterion("leaderboard")
 
 
-def language_maps(run: LeaderboardRun) -> list[TableView]:
+def language_maps(run: Leaderboard) -> list[TableView]:
     """Languages, on each criterion that was rated in several, the main one first."""
     return _heat(run).by_language("leaderboard", run.languages)
 
 
-def _heat(run: LeaderboardRun) -> Heat:
+def _heat(run: Leaderboard) -> Heat:
     """Scores, one shade per tenth."""
     return Heat(
         run,
@@ -91,7 +92,7 @@ def _heat(run: LeaderboardRun) -> Heat:
     )
 
 
-def beside_table(run: LeaderboardRun) -> TableView | None:
+def beside_table(run: Leaderboard) -> TableView | None:
     """The main ranking with what each metric and judge gives; None where there is none."""
     in_language = run.records("beside", language=run.language)
     rows = [row for row in in_language if row["criterion"] == run.main or row["scale"] == "own"]
@@ -133,14 +134,8 @@ def _mean(row: Row | None) -> Cell | str:
     return Cell(form(row["score"]), coverage(row["coverage"]) if partly else "")
 
 
-def coverage_rows(run: LeaderboardRun) -> list[dict[str, Any]]:
-    """How much of each generator was rated, over all languages."""
-    rows = run.records("coverage")
-    return [row for row in rows if row["language"] == rows[0]["language"]]
-
-
 def coverage_table(
-    run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
+    run: Leaderboard, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
 ) -> TableView:
     """One row per generator and language: sources and outputs rated, and what can still be handed out.
 
@@ -162,26 +157,12 @@ def coverage_table(
     )
 
 
-def unrated(run: LeaderboardRun) -> list[dict[str, Any]]:
-    """Coverage of the generators that nobody rated yet and that have outputs to hand out."""
-    return [row for row in coverage_rows(run) if not row["outputs_rated"] and row["outputs_to_rate"]]
-
-
-def commands(run: LeaderboardRun) -> list[tuple[str, str]]:
-    """(generator, command that hands its outputs out) of the first that nobody has rated."""
-    path = str(run.data.get("path", "DATASET"))
-    return [
-        (name(row["generator"]), rating_command(path, [row["generator"]], sample=run.sample, seed=run.seed))
-        for row in unrated(run)[:MOST_COMMANDS]
-    ]
-
-
-def charts(run: LeaderboardRun) -> list[Chart]:
+def charts(run: Leaderboard) -> list[Chart]:
     """Every chart of the page (also for files of their own)."""
     return [ranking_chart(run)]
 
 
-def tables(run: LeaderboardRun) -> list[TableView]:
+def tables(run: Leaderboard) -> list[TableView]:
     """Every table of the page, in its order, and those that it leaves out (also for LaTeX)."""
     shown = [
         ranking_table(run, run.main, run.language),
@@ -194,7 +175,7 @@ def tables(run: LeaderboardRun) -> list[TableView]:
     return [table for table in shown if table and table.rows]
 
 
-def content(run: LeaderboardRun) -> dict[str, Any]:
+def content(run: Leaderboard) -> dict[str, Any]:
     """What the template shows."""
     maps = [(table.title, table) for table in language_maps(run)]
     return {
@@ -210,7 +191,7 @@ def content(run: LeaderboardRun) -> dict[str, Any]:
     }
 
 
-def screen(run: LeaderboardRun, by: Sequence[str] = ()) -> Screen:
+def screen(run: Leaderboard, by: Sequence[str] = ()) -> Screen:
     """The main ranking, criteria and languages beside each other, metrics, what is to be rated.
 
     by: `language` or `criterion`, to show the ranking of each as well.
@@ -225,7 +206,7 @@ def screen(run: LeaderboardRun, by: Sequence[str] = ()) -> Screen:
     yield from closing(run)
 
 
-def _headline(run: LeaderboardRun) -> str:
+def _headline(run: Leaderboard) -> str:
     groups = sorted({run.raters[rater].group for rater in run.people_names if rater in run.raters} - {""})
     named = f" ({', '.join(groups)})" if groups else ""
     sample = f", a sample of {run.sample} sources per language" if run.sample else ""
@@ -233,7 +214,7 @@ def _headline(run: LeaderboardRun) -> str:
     return f"{run.name}: {generators} by {people_counted(run)}{named}{sample}"
 
 
-def _to_rate(run: LeaderboardRun) -> Screen:
+def _to_rate(run: Leaderboard) -> Screen:
     """Generators that nobody has rated yet, and those that were rated in part."""
     rows = [row for row in coverage_rows(run) if row["outputs_rated"] < row["outputs"]]
     if rows:
@@ -243,3 +224,20 @@ def _to_rate(run: LeaderboardRun) -> Screen:
     more = len(unrated(run)) - MOST_ON_SCREEN
     if more > 0:
         yield Paragraph(f"... and so on for {more:,} more; `--generators` can be given several times")
+
+
+PAGE = Page(
+    brand="leaderboard by people",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    content=content,
+    charts=charts,
+    tables=tables,
+    screen=screen,
+    lead=lead,
+    template="leaderboard.html",
+)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from metal.data.text import count, share
-from metal.questions.leaderboard.compute import COLUMNS, LeaderboardTables
 from metal.genie.output_scores import OVERALL
+from metal.questions.leaderboard.compute import COLUMNS, LeaderboardTables
 from metal.runs.columns import Column, RankInterval, Tables, with_the_rest
 from metal.runs.run import RankingRun, spoken
+from metal.show.result import Result
 
 COMMAND = "leaderboard"
 RANKING = (
@@ -38,14 +40,19 @@ DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name,
 
 
 @dataclass(frozen=True, repr=False)
-class LeaderboardRun(RankingRun):
-    """A leaderboard: its tables (metal.questions.leaderboard.compute.COLUMNS)."""
+class Leaderboard(Result, RankingRun):
+    """Generators ranked by people."""
 
+    shown = "leaderboard"
     command = COMMAND
     described = DESCRIBED
     ranks = "leaderboard"
     about = "leaderboard"
     listed = ("people", "counted")
+
+    def more_facts(self) -> Mapping[str, Any]:
+        """What JSON says of the run besides its tables."""
+        return {"main": self.main}
 
     @classmethod
     def _about(cls, made: LeaderboardTables) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from metal.data.text import capital, count, estimate, known, listed, plural, ranks, share, within
+from metal.questions.leaderboard.coverage import coverage_rows, unrated
 from metal.questions.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
-from metal.questions.leaderboard.run import LeaderboardRun
+from metal.questions.leaderboard.run import Leaderboard
 from metal.runs.run import spoken
-from metal.questions.board.words import languages_in_words, people_in_words
-from metal.questions.leaderboard.page import coverage_rows, unrated
 from metal.show.parts import NAMED, parts, places
+from metal.show.rankings import languages_in_words, people_in_words
 from metal.stats.ranks import LEVEL
 
 SOURCES = {
@@ -22,7 +22,7 @@ SOURCES = {
 }
 
 
-def facts(run: LeaderboardRun) -> dict[str, str]:
+def facts(run: Leaderboard) -> dict[str, str]:
     """What was ranked, who is best, how sure that is, where it differs, what is missing, what not to conclude."""
     rows = run.ranking(run.main, run.language)
     lines = {
@@ -36,7 +36,7 @@ def facts(run: LeaderboardRun) -> dict[str, str]:
     return {about: words for about, words in lines.items() if words}
 
 
-def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
+def _ranked(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     ratings = sum(int(row["ratings"]) for row in rows)
     criteria = listed([within(run.criterion(criterion)) for criterion in run.counted])
     sample = f" A fixed sample of {run.sample} sources per language is scored (seed {run.seed})." if run.sample else ""
@@ -47,7 +47,7 @@ def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     )
 
 
-def _best(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
+def _best(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     best = rows[0]
     words = f"{within(best['generator'])}: {score_of(best)}"
     if len(rows) == 1:
@@ -64,7 +64,7 @@ def _best(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     return f"{words}. {others} not shown to be worse{open_ranks}."
 
 
-def not_shown_worse(run: LeaderboardRun, best: dict[str, Any]) -> list[str]:
+def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
     """The generators that were compared with the first of the main ranking, and that it is not shown to be above."""
     pairs = run.records("comparisons", criterion=run.main, language=run.language, first=best["generator"])
     alike = []
@@ -85,7 +85,7 @@ def score_of(row: dict[str, Any]) -> str:
     return estimate(row, "score", share)
 
 
-def _sure(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
+def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     errors = [row["standard_error"] for row in rows if known(row["standard_error"])]
     alone = sum(bool(why_alone(row)) for row in rows)
     most = max(row["worst_error"] for row in rows)
@@ -105,7 +105,7 @@ def _sure(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     return f"{words}."
 
 
-def first_by_language(run: LeaderboardRun) -> str:
+def first_by_language(run: Leaderboard) -> str:
     """Who is first in each language, where there are several of both."""
     each = [code for code in run.languages if code]
     if len(each) < 2 or run.tables["leaderboard"]["generator"].nunique() < 2:
@@ -122,7 +122,7 @@ def first_by_language(run: LeaderboardRun) -> str:
     return f"First is {'; '.join([*leaders[:NAMED], *more])}."
 
 
-def _unrated(run: LeaderboardRun) -> str:
+def _unrated(run: Leaderboard) -> str:
     """Generators that lack ratings; empty without any."""
     new = [within(row["generator"]) for row in unrated(run)]
     partly = sum(0 < row["outputs_rated"] < row["outputs"] for row in coverage_rows(run))
@@ -159,7 +159,7 @@ def differing_texts(rows: list[dict[str, Any]]) -> str:
     return ""
 
 
-def definitions(run: LeaderboardRun) -> dict[str, str]:
+def definitions(run: Leaderboard) -> dict[str, str]:
     """The definitions behind this leaderboard, with the settings of this run."""
     settings = run.manifest["settings"]
     permutations = settings.get("permutations", 1000)

@@ -1,1 +1,12 @@
-"""TODO"""
+"""What judges may be used for, and until when."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="passport",
+    summary="Say what judges may be used for, and until when.",
+    function="metal.questions.passport.verb:passport",
+    run="metal.questions.passport.run:Passport",
+    page="metal.questions.passport.page:PAGE",
+    verb="metal.cli.passport:passport",
+)

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 from metal.data.languages import language_name
 from metal.data.text import capital, plural, printable, within
+from metal.questions.passport.run import Passport
 from metal.raters.judges.providers import provider_names
 from metal.runs.passport import ALONE, BESIDE
-from metal.questions.passport.run import PassportRun
 from metal.runs.run import NOTED
 from metal.show.parts import criterion_in_words, data_of, judges_by_language
 from metal.show.view import Remark
 
 
-def headline(run: PassportRun) -> str:
+def headline(run: Passport) -> str:
     """Which judge may be used alone most often, and until when."""
     best, until = run.judge_names[0], run.content["expires"]
     uses = Counter(row["use"] for row in run.records("uses", judge=best))
@@ -35,7 +35,7 @@ def headline(run: PassportRun) -> str:
     return f"{who} {nowhere}; beside people's ratings in {plural(beside, 'case')}, until {until}."
 
 
-def cards(run: PassportRun) -> Iterator[Remark]:
+def cards(run: Passport) -> Iterator[Remark]:
     """What other runs say against what is allowed, what was not tested, what to do next."""
     best = run.judge_names[0]
     allowed = {(row["judge"], row["language"], row["criterion"]) for row in run.records("uses", use=ALONE)}
@@ -63,6 +63,6 @@ def cards(run: PassportRun) -> Iterator[Remark]:
         yield Remark("What to do next", words, f"metal judge {data_of(run)} --judge MODEL")
 
 
-def scope(run: PassportRun) -> str:
+def scope(run: Passport) -> str:
     """Whom it is for, and since when."""
     return f"{judges_by_language(run, 'uses')} · issued {run.content['issued']} from {run.content['data']['identity']}"

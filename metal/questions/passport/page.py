@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON
 from metal.data.text import estimate, name, percent
-from metal.runs.columns import Row
-from metal.runs.passport import ALONE, BESIDE
-from metal.questions.passport.run import PassportRun
 from metal.questions.audit.judges import FURTHER
 from metal.questions.audit.verdicts import AGREEMENT, kept_of_person
+from metal.questions.passport.answer import cards, headline, scope
+from metal.questions.passport.run import Passport
+from metal.questions.passport.words import SOURCES, best_verdict, definitions, facts
+from metal.runs.columns import Row
+from metal.runs.passport import ALONE, BESIDE
+from metal.show.pages import Page
 from metal.show.parts import across_languages
 from metal.show.view import Cell, Section, TableView
 
@@ -24,7 +26,7 @@ EXPLAINED = (
 )
 
 
-def answer(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
+def answer(run: Passport, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
     """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used nowhere left out.
 
     most: judges. ends: with intervals. Of one judge, whose name is the title's, rows and columns may change places.
@@ -42,12 +44,7 @@ def answer(run: PassportRun, most: int = MOST_JUDGES, *, ends: bool = True) -> T
     return across_languages(run, "uses", title, allowed, keys, partial(_cell, ends), name="allowed", notes=notes)
 
 
-def best_verdict(rows: Sequence[Row]) -> str:
-    """The best verdict by its name in the audit; audits before version 0.2 have another."""
-    return AS_GOOD if any(row["verdict"] == AS_GOOD for row in rows) else LIKE_A_PERSON
-
-
-def brief(run: PassportRun) -> Iterator[TableView]:
+def brief(run: Passport) -> Iterator[TableView]:
     """What the judge that may be used most may be used for."""
     yield answer(run, 1, ends=False)
 
@@ -67,7 +64,7 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     return Cell(row["use"], keeps, "strong" if row["use"] == ALONE else "")
 
 
-def sections(run: PassportRun) -> list[Section]:
+def sections(run: Passport) -> list[Section]:
     """Every case, how judges were asked, what was not tested, what other runs say."""
     figures = TableView.of_figures(run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS)
     asked = TableView.of_figures(run, "judges", "How they were asked", run.records("judges"))
@@ -82,3 +79,17 @@ def sections(run: PassportRun) -> list[Section]:
         lines = TableView.of_figures(run, "remarks", title, run.lines, heads=3, notes=(note,), most=MOST_ROWS)
         shown.append(Section("remarks", "What other runs say", tables=(lines,)))
     return shown
+
+
+PAGE = Page(
+    brand="passport of judges",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+    brief=brief,
+)

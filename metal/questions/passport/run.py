@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 
 from metal.data.text import capital, count, figure, name, percent, recorded, signed
-from metal.questions.audit.run import FURTHER, HEAD, JUDGE, AuditRun
-from metal.runs.columns import Column, Tables, unshown
-from metal.runs.passport import ALONE, FIGURES, FILE, issue, read_passport
-from metal.runs.run import Run
+from metal.questions.audit.run import FURTHER, AuditRun
+from metal.questions.passport.compute import issue
+from metal.runs.columns import HEAD, JUDGE, Column, Tables, unshown
+from metal.runs.passport import ALONE, FIGURES, FILE, read_passport
+from metal.show.result import Result
 
 Figure = partial(Column, format=figure, interval=True, direction="higher")
 NOTHING = (None, None, None)  # of a figure that an older passport lacks
@@ -46,9 +47,10 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class PassportRun(Run):
-    """A passport: its content, as in passport.json, and the same as tables `uses`, `judges`, `not_tested`."""
+class Passport(Result):
+    """What judges may be used for, by language and criterion, and until when. `content` is that of passport.json."""
 
+    shown = "uses"
     content: Mapping[str, Any]
 
     command = "passport"

@@ -10,8 +10,8 @@ from metal.api.options import Option, StrPath, documented
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
-    from metal.questions.passport.result import Passport
-    from metal.api.results import Audit
+    from metal.questions.audit.result import Audit
+    from metal.questions.passport.run import Passport
     from metal.runs.run import Run
 
 
@@ -38,11 +38,11 @@ def passport(
     Returns the passport, with tables, page and `content`; nothing is written before `save`. Raises UsageError for a run
     that is no audit or has no judges.
     """
-    from metal.questions.passport.result import Passport
     from metal.api.report import told_apart
-    from metal.api.results import Audit
-    from metal.runs.passport import today
     from metal.questions.audit.remarks import with_remarks
+    from metal.questions.audit.result import Audit
+    from metal.questions.passport.run import Passport
+    from metal.runs.passport import today
 
     audit = run if isinstance(run, Audit) else Audit.read(Path(_folder(run)))
     ratings, beside = told_apart(runs)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON
+from metal.questions.passport.run import Passport
+from metal.runs.columns import Row
 from metal.runs.passport import HASH_NOTE
-from metal.questions.passport.run import PassportRun
-from metal.questions.passport.page import best_verdict
 
 SOURCES = {"Alone, beside people": "the rules of a verdict"}
 
 
-def facts(run: PassportRun) -> dict[str, str]:
+def facts(run: Passport) -> dict[str, str]:
     """The file, its days and its data."""
     content = run.content
     return {
@@ -22,7 +25,7 @@ def facts(run: PassportRun) -> dict[str, str]:
     }
 
 
-def definitions(run: PassportRun) -> dict[str, str]:
+def definitions(run: Passport) -> dict[str, str]:
     """The definitions behind the page."""
     best = best_verdict(run.records("uses"))
     return {
@@ -34,3 +37,8 @@ def definitions(run: PassportRun) -> dict[str, str]:
         "them; below the model the versions that answered. A judge that is asked otherwise is not this judge.",
         "SHA-256": "Of the canonical content: the JSON without `sha256`, in ASCII, keys sorted, no blanks.",
     }
+
+
+def best_verdict(rows: Sequence[Row]) -> str:
+    """The best verdict by its name in the audit; audits before version 0.2 have another."""
+    return AS_GOOD if any(row["verdict"] == AS_GOOD for row in rows) else LIKE_A_PERSON

@@ -1,1 +1,21 @@
-"""TODO"""
+"""How far each rater can be relied on."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="monitor",
+    summary="Say which raters can be relied on.",
+    function="metal.questions.people.verb:monitor",
+    run="metal.questions.people.run:Monitor",
+    page="metal.questions.people.page:PAGE",
+    verb="metal.cli.analyses:monitor",
+    ending="-people",
+    doing="comparing people",
+    examples="""
+        metal monitor datasets/mine
+        metal monitor datasets/mine runs/mine-judges --model class-learned-2
+        metal monitor datasets/cnndm --reference group=crowd --json | jq .behaviour
+        metal monitor simulate
+    """,
+    unit="%",
+)

@@ -10,9 +10,9 @@ from metal.data.languages import language_name
 from metal.data.text import capital, known, name, percent, plural, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.questions.people.monitor_tables import DISAGREES, NEVER
-from metal.runs.columns import Row
-from metal.questions.people.run import MonitorRun
+from metal.questions.people.run import Monitor
 from metal.questions.people.words import limits
+from metal.runs.columns import Row
 from metal.show.parts import go_on, in_sentence, places, to_hand_out
 from metal.show.view import Cell, Remark, Rows, TableView
 
@@ -29,7 +29,7 @@ ADVICE = {
 }
 
 
-def worst_first(run: MonitorRun) -> list[Row]:
+def worst_first(run: Monitor) -> list[Row]:
     """The row of each person and language that says most against them, of those who stand out."""
     rows: dict[tuple[str, str], Row] = {}
     for row in sorted(run.records("behaviour"), key=_badness):
@@ -49,7 +49,7 @@ def _badness(row: Row) -> tuple[bool, float, float]:
     return not _disagrees(row), less, -abs(severity) if known(severity) else 0.0
 
 
-def headline(run: MonitorRun) -> str:
+def headline(run: Monitor) -> str:
     """The answer in a sentence."""
     if run.noisy:
         failed = "fails the test questions" if len(run.noisy) == 1 else "fail the test questions"
@@ -58,7 +58,7 @@ def headline(run: MonitorRun) -> str:
     return _beside(run)
 
 
-def _beside(run: MonitorRun) -> str:
+def _beside(run: Monitor) -> str:
     """Who stands out beside colleagues."""
     overall = [row for row in run.records("behaviour") if row["criterion"] == ALL_CRITERIA]
     if not overall:
@@ -84,13 +84,13 @@ def _beside(run: MonitorRun) -> str:
     )
 
 
-def _where(run: MonitorRun, row: Row) -> str:
+def _where(run: Monitor, row: Row) -> str:
     """`on fluency in Hindi`, `in Hindi`"""
     criterion = "" if row["criterion"] == ALL_CRITERIA else f"on {in_sentence(run.criterion(row['criterion']))} "
     return f"{criterion}in {language_name(row['language'])}"
 
 
-def lead(run: MonitorRun) -> str:
+def lead(run: Monitor) -> str:
     """What else is known of those who stand out."""
     sentences = []
     if run.noisy:
@@ -105,14 +105,14 @@ def lead(run: MonitorRun) -> str:
     return " ".join(sentences)
 
 
-def scope(run: MonitorRun) -> str:
+def scope(run: Monitor) -> str:
     """What was looked at, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
     asked = f"{plural(len(run.examined), 'rater')} met test questions" if run.examined else "no test questions"
     return f"{plural(people, 'person', 'people')} · {asked}"
 
 
-def answer_table(run: MonitorRun) -> TableView:
+def answer_table(run: Monitor) -> TableView:
     """Who stands out, how, and what to do about it."""
     rows: Rows = [[name(rater), capital("; ".join(run.why_noisy.get(rater, []))), LEAVE_OUT] for rater in run.noisy]
     apart = worst_first(run)
@@ -122,14 +122,14 @@ def answer_table(run: MonitorRun) -> TableView:
     return TableView.of(run, "behaviour", title, columns, rows, name="answer", most=MOST_ROWS, turns=True)
 
 
-def _row(run: MonitorRun, row: Row) -> list[Cell | str]:
+def _row(run: Monitor, row: Row) -> list[Cell | str]:
     reasons = str(row["stands_out"])
     short = re.sub(r" \([^()]*corrected for people\)", "", reasons)
     todo = next((advice for opening, advice in ADVICE.items() if reasons.startswith(opening)), "")
     return [Cell(name(row["rater"]), _where(run, row)), capital(name(short, 300)), todo]
 
 
-def cards(run: MonitorRun) -> Iterator[Remark]:
+def cards(run: Monitor) -> Iterator[Remark]:
     """Beware, who cannot be compared, what to do next."""
     yield Remark("Not to be concluded", limits(run))
     apart: dict[str, Any] = {

@@ -9,10 +9,12 @@ from typing import Any
 from metal.data.languages import language_name
 from metal.data.text import count, known, listed, with_minus, within
 from metal.genie.behaviour import ALL_CRITERIA
-from metal.questions.people.run import MonitorRun
-from metal.questions.people.answer import answer_table
+from metal.questions.people.answer import answer_table, cards, headline, lead, scope
+from metal.questions.people.run import Monitor
 from metal.questions.people.sections import raters_table
 from metal.questions.people.sections import sections as sections
+from metal.questions.people.words import SOURCES, definitions, facts
+from metal.show.pages import Page
 from metal.show.parts import closing, criterion_in_words, to_hand_out
 from metal.show.view import Paragraph, Screen, TableView
 
@@ -21,23 +23,23 @@ MOST = 20  # people of a table
 MOST_ON_SCREEN = 3  # of those who stand out
 
 
-def tables(run: MonitorRun) -> list[TableView]:
+def tables(run: Monitor) -> list[TableView]:
     """Every table of the page below the first screen, in its order."""
     return [table for section in sections(run) for table in (*section.tables, *section.further)]
 
 
-def answer(run: MonitorRun) -> TableView | None:
+def answer(run: Monitor) -> TableView | None:
     """Who stands out, where anybody does."""
     table = answer_table(run)
     return table if table.rows else None
 
 
-def brief(run: MonitorRun) -> Iterator[TableView]:
+def brief(run: Monitor) -> Iterator[TableView]:
     """Who stands out, and how."""
     yield answer_table(run).first(MOST_ON_SCREEN, rest="-v names all")
 
 
-def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
+def screen(run: Monitor, by: Sequence[str] = ()) -> Screen:
     """Test questions, people beside each other, warnings, and what excluding noisy people would drop."""
     if run.examined:
         yield from _tests(run)
@@ -57,7 +59,7 @@ def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
     yield signature
 
 
-def _tests(run: MonitorRun) -> Screen:
+def _tests(run: Monitor) -> Screen:
     explained = (
         "Right there: on the task and side that speaks most against them, with the 95% interval of their own answers; "
         "P(noisy): of the model."
@@ -70,7 +72,7 @@ def _tests(run: MonitorRun) -> Screen:
     )
 
 
-def _beside(run: MonitorRun) -> Screen:
+def _beside(run: Monitor) -> Screen:
     records = run.records("behaviour")
     if not records:
         return
@@ -91,9 +93,26 @@ def _beside(run: MonitorRun) -> Screen:
     yield from (Paragraph(f"{within(rater)} cannot be compared: {why}") for rater, why in unlike[:MOST])
 
 
-def _named_first(run: MonitorRun, why: dict[str, str]) -> str:
+def _named_first(run: Monitor, why: dict[str, str]) -> str:
     """The criterion that says most, with its reason, and the names of the others."""
     first = ALL_CRITERIA if ALL_CRITERIA in why else next(iter(why))
     others = [criterion_in_words(run, criterion) for criterion in why if criterion != first]
     also = f"; also on {listed(others)} (tables/behaviour.csv)" if others else ""
     return f"{criterion_in_words(run, first)}: {with_minus(why[first])}{also}"
+
+
+PAGE = Page(
+    brand="people as raters",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+    tables=tables,
+    screen=screen,
+    brief=brief,
+    lead=lead,
+)

@@ -12,9 +12,9 @@ from metal.data.text import count, figure, interval, known, name, percent, perce
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
 from metal.questions.people.monitor_tables import AGREEMENT, ENDS, PANELS, ROUNDS
-from metal.questions.audit.run import LANGUAGE
-from metal.runs.columns import Column, Row, Tables, unshown, with_the_rest
-from metal.runs.run import EXCLUSIONS, Run
+from metal.runs.columns import LANGUAGE, Column, Row, Tables, unshown, with_the_rest
+from metal.runs.run import EXCLUSIONS
+from metal.show.result import Result
 
 NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["group"] else "")
 
@@ -97,9 +97,10 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True)
-class MonitorRun(Run):
-    """A run of `metal monitor`: its tables."""
+class Monitor(Result):
+    """How far each rater can be relied on."""
 
+    shown = "raters"
     command = "monitor"
     described = DESCRIBED
 

@@ -11,8 +11,8 @@ from metal.data.text import UNDEFINED, count, figure, known, name, percent_chang
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
+from metal.questions.people.run import Monitor
 from metal.runs.columns import Column, Row
-from metal.questions.people.run import MonitorRun
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import exclusions_table
@@ -27,7 +27,7 @@ SIZES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the outputs there are
 WIDTH = 2 * 1.96  # of a 95% interval, in standard deviations
 
 
-def examined_section(run: MonitorRun) -> Section | None:
+def examined_section(run: Monitor) -> Section | None:
     """Accuracy of each rater where they did worst, and who is noisy."""
     if not run.examined:
         return None
@@ -40,7 +40,7 @@ def examined_section(run: MonitorRun) -> Section | None:
     return Section("tests", "Test questions", words, (_tests_chart(run),), (raters_table(run),), (further,))
 
 
-def _tests_chart(run: MonitorRun) -> Chart:
+def _tests_chart(run: Monitor) -> Chart:
     examined = [row for row in run.examined if known(row["share_right"])]
     rows = [Dot(row["rater"], row["share_right"], row["share_low"], row["share_high"], _look(row)) for row in examined]
     weakest = {row["rater"]: row["weakest"] for row in examined}
@@ -74,7 +74,7 @@ def _right(side: str, row: Row) -> str:
 RIGHT = {f"{side}_right": partial(_right, side) for side in SIDES}
 
 
-def raters_table(run: MonitorRun, without: Iterable[str] = (), most: int | None = None) -> TableView:
+def raters_table(run: Monitor, without: Iterable[str] = (), most: int | None = None) -> TableView:
     """Everybody who was asked, noisiest first. without: columns left out. most: rows."""
     return TableView.of_figures(
         run,
@@ -88,7 +88,7 @@ def raters_table(run: MonitorRun, without: Iterable[str] = (), most: int | None 
     )
 
 
-def question_section(run: MonitorRun) -> Section | None:
+def question_section(run: Monitor) -> Section | None:
     """The questions that were answered wrong most often: their golds may be at fault."""
     asked = [row for row in run.records("questions") if row["asked"]]
     if not asked:
@@ -115,7 +115,7 @@ def question_section(run: MonitorRun) -> Section | None:
     return Section("questions", "Questions", tuple(words), (), (table,) if wrong else ())
 
 
-def beside_section(run: MonitorRun) -> Section | None:
+def beside_section(run: Monitor) -> Section | None:
     """Who stands out and why; agreement with colleagues; severity; competence."""
     rows = run.records("behaviour")
     if not rows:
@@ -182,7 +182,7 @@ def _agreed(column: Column, row: Row, left: Row | None) -> Cell:
     return Cell(column.text(row), "\n".join(filter(None, [column.ends(row), without])))
 
 
-def agreement_section(run: MonitorRun) -> Section | None:
+def agreement_section(run: Monitor) -> Section | None:
     """Agreement of the people, with all of them and without the noisy ones."""
     records = run.records("agreement")
     if not records:
@@ -204,7 +204,7 @@ def agreement_section(run: MonitorRun) -> Section | None:
     return Section("agreement", "Agreement", words, (), (table,))
 
 
-def exclusion_section(run: MonitorRun) -> Section | None:
+def exclusion_section(run: Monitor) -> Section | None:
     """Whom --exclude-noisy leaves out, and how many ratings that are."""
     table = exclusions_table(run)
     if not table:
@@ -216,7 +216,7 @@ def exclusion_section(run: MonitorRun) -> Section | None:
     return Section("exclusions", "Exclusions", words, (), (table,))
 
 
-def history_section(run: MonitorRun) -> Section | None:
+def history_section(run: Monitor) -> Section | None:
     """How many ratings everybody had after each import, and how they stood on the test questions."""
     records = run.records("rounds")
     if not records:
@@ -241,7 +241,7 @@ def _standing(row: Row | None) -> Cell | str:
     return Cell(count(row["ratings"]), f"{count(right)} of {count(asked)} right" if asked else "")
 
 
-def design_section(run: MonitorRun) -> Section | None:
+def design_section(run: Monitor) -> Section | None:
     """Width of the interval of people's mean score, by outputs and people per output."""
     rows = [row for row in run.records("panels") if known(row["sd"]) and row["sd"] > 0]
     if not rows:
@@ -265,7 +265,7 @@ def _needed(row: Row) -> int:
     return math.ceil(float(row["items"]) * (WIDTH * float(row["sd"]) / TARGET) ** 2)
 
 
-def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[Row]) -> Chart:
+def _design_chart(run: Monitor, language: str, criterion: str, rows: list[Row]) -> Chart:
     curves = [
         ItemsCurve(
             int(row["raters"]),
@@ -286,7 +286,7 @@ def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[Row
     return Chart(key, title, alt, design_curve(curves, TARGET, "width"), numbers, finding=finding)
 
 
-def _design_table(run: MonitorRun, cells: dict[tuple[str, str], list[Row]]) -> TableView:
+def _design_table(run: Monitor, cells: dict[tuple[str, str], list[Row]]) -> TableView:
     sizes = sorted({int(row["raters"]) for rows in cells.values() for row in rows})
     body: Rows = []
     for (language, criterion), rows in cells.items():
@@ -302,7 +302,7 @@ def _width(row: Row | None) -> Cell:
     return Cell(figure(WIDTH * row["sd"]), f"{count(_needed(row))} for {TARGET:g}") if row else Cell(UNDEFINED)
 
 
-def sections(run: MonitorRun) -> list[Section]:
+def sections(run: Monitor) -> list[Section]:
     """The sections that have something to show."""
     parts = (
         examined_section,

@@ -11,8 +11,8 @@ from metal.api.reading import ReadingOptions
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.questions.people.result import Monitor
     from metal.api.read import Data, Ratings
+    from metal.questions.people.run import Monitor
 
 
 @documented
@@ -61,18 +61,18 @@ def monitor(
 
     Returns what is known of the raters: tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
-    from metal.questions.people.result import Monitor
     from metal.auditing.check import lint
     from metal.auditing.people import quick_rows
     from metal.building.store import read_compared, read_rounds
     from metal.data.pairs import one_item_per_pair
     from metal.data.people import people_named
     from metal.genie.exclusion import only_people
-    from metal.questions.people.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
     from metal.genie.store import read_tests
     from metal.questions.design.study import panel_rows
+    from metal.questions.people.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
+    from metal.questions.people.run import Monitor
 
     find_model(model)
     inputs = load(data, ratings, reading)

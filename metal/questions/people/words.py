@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.data.text import count, plural, within
-from metal.questions.people.run import MonitorRun
+from metal.questions.people.run import Monitor
 from metal.show.parts import places
 
 SOURCES = {
@@ -14,7 +14,7 @@ SOURCES = {
 }
 
 
-def facts(run: MonitorRun) -> dict[str, str]:
+def facts(run: Monitor) -> dict[str, str]:
     """The page in a few sentences, each true by the run's tables alone."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
     judges = sum(run.raters[row["rater"]].kind != "human" for row in run.examined)
@@ -39,7 +39,7 @@ def _names(raters: list[str]) -> str:
     return f"{places(list(map(within, raters)))}." if raters else ""
 
 
-def limits(run: MonitorRun) -> str:
+def limits(run: Monitor) -> str:
     """What test questions, or colleagues, do not show of a person."""
     if run.examined:
         return (
@@ -52,7 +52,7 @@ def limits(run: MonitorRun) -> str:
     )
 
 
-def definitions(run: MonitorRun) -> dict[str, str]:
+def definitions(run: Monitor) -> dict[str, str]:
     """The definitions behind the page, with the settings of this run."""
     settings = run.manifest["settings"]
     return {

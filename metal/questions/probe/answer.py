@@ -9,8 +9,8 @@ from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
 from metal.questions.probe.compute import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
+from metal.questions.probe.run import ProbeReport
 from metal.runs.columns import Row
-from metal.questions.probe.run import ProbeRun
 from metal.show.parts import criterion_in_words, judges_by_language, to_hand_out
 from metal.show.view import Remark
 
@@ -19,7 +19,7 @@ DOES = {BLIND: "is blind", LURED: "is lured", MOVED: "is moved"}
 BY = {BLIND: "to", LURED: "by", MOVED: "by"}
 
 
-def headline(run: ProbeRun) -> str:
+def headline(run: ProbeReport) -> str:
     """In which languages the judge is blind to what; else by what it is lured or moved; and other judges."""
     rows = run.records("probes")
     for says in AGAINST:
@@ -68,7 +68,7 @@ def _changes(rows: Sequence[Row]) -> str:
     return listed([*ordered[:MOST_NAMED], *more] if more else ordered)
 
 
-def cards(run: ProbeRun) -> Iterator[Remark]:
+def cards(run: ProbeReport) -> Iterator[Remark]:
     """What lures or moves a judge besides what the headline says, what is open, what to do next."""
     rows = run.records("probes")
     against = {says: [row for row in rows if row["says"] == says] for says in AGAINST}
@@ -101,7 +101,7 @@ def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]
     return " ".join(words)
 
 
-def scope(run: ProbeRun) -> str:
+def scope(run: ProbeReport) -> str:
     """What was compared, for the line above the headline."""
     changes = plural(run.tables["probes"]["condition"].nunique(), "change")
     return f"{judges_by_language(run, 'probes')} · {changes}"

@@ -12,10 +12,13 @@ from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, figure, known, listed, name, plural, signed, slug, within
 from metal.questions.bias.conditions import FALLS, STAYS
+from metal.questions.probe.answer import cards, headline, scope
 from metal.questions.probe.compute import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND, SHOWN
+from metal.questions.probe.run import ProbeReport
+from metal.questions.probe.words import SOURCES, definitions, facts
 from metal.runs.columns import Row, title_of
-from metal.questions.probe.run import ProbeRun
 from metal.show.charts.dots import Dot, dots_chart
+from metal.show.pages import Page
 from metal.show.parts import across_languages, criterion_in_words, languages_shown, parts, places
 from metal.show.view import Cell, Chart, Section, TableView
 from metal.stats.probes import LEAST
@@ -37,7 +40,7 @@ DASHES = {  # why the table of all figures has one
 }
 
 
-def seen_charts(run: ProbeRun) -> list[Chart]:
+def seen_charts(run: ProbeReport) -> list[Chart]:
     """How well changes are seen, a chart for each judge, criterion and language; those with blindness first."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in run.records("probes"):
@@ -58,7 +61,7 @@ def seen_charts(run: ProbeRun) -> list[Chart]:
     return drawn
 
 
-def answer(run: ProbeRun, *, below: bool = True, most: int | None = None) -> TableView:
+def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> TableView:
     """Judges and changes in rows, languages in columns; what is said, on the criterion where the judge did worst.
 
     below: whether a second line in each cell has the figure of what is said, and the criterion. most: rows on a
@@ -85,12 +88,12 @@ def answer(run: ProbeRun, *, below: bool = True, most: int | None = None) -> Tab
     return replace(view, notes=(f"{note} {UNDEFINED}: no such change in this language was rated." if dashes else note,))
 
 
-def brief(run: ProbeRun) -> Iterator[TableView]:
+def brief(run: ProbeReport) -> Iterator[TableView]:
     """The same, a line for each row."""
     yield answer(run, below=False, most=MOST_ON_SCREEN)
 
 
-def _cell(run: ProbeRun, rows: Sequence[Row], *, below: bool, several: bool) -> Cell:
+def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) -> Cell:
     """What is said on the criterion where the judge did worst."""
     usable = [row for row in rows if known(row["a"])]
     if not usable:
@@ -104,12 +107,12 @@ def _cell(run: ProbeRun, rows: Sequence[Row], *, below: bool, several: bool) -> 
     return Cell(text, ", ".join(more) if below else "", "strong" if against else "")
 
 
-def _moved(run: ProbeRun, row: Row) -> float:
+def _moved(run: ProbeReport, row: Row) -> float:
     """How far a score went the wrong way, as a share of its scale: criteria have scales of their own."""
     return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(row["criterion"])
 
 
-def sections(run: ProbeRun) -> list[Section]:
+def sections(run: ProbeReport) -> list[Section]:
     """How well changes are seen, every figure, doses."""
     rows = sorted(run.records("probes"), key=lambda row: row["says"] not in AGAINST)
     shown = [
@@ -125,7 +128,7 @@ def sections(run: ProbeRun) -> list[Section]:
 
 
 def _by_judge(
-    run: ProbeRun, table: str, title: str, rows: Sequence[Row], cells: Mapping[str, Callable[[Row], Cell | str]]
+    run: ProbeReport, table: str, title: str, rows: Sequence[Row], cells: Mapping[str, Callable[[Row], Cell | str]]
 ) -> Iterator[TableView]:
     """The rows of a table, a view for each judge, with the reasons for what is open or undefined."""
     judges = list(dict.fromkeys(row["judge"] for row in rows))
@@ -155,3 +158,17 @@ def _by_judge(
             most=MOST_ROWS,
             notes=notes,
         )
+
+
+PAGE = Page(
+    brand="what judges are blind to",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+    brief=brief,
+)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metal.data.text import UNDEFINED, capital, count, estimate, figure, p_value, percent, signed
 from metal.questions.bias.conditions import FALLS, STAYS
 from metal.questions.probe.compute import AGAINST, CAPPED, MOVED, NOT_LURED, PROBES, TRENDS
-from metal.questions.audit.run import HEAD, JUDGE
-from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import DISQUALIFIES, NOTED, WARNS, Run, VerdictLine
+from metal.runs.columns import HEAD, JUDGE, Column, Tables, with_the_rest
+from metal.runs.run import DISQUALIFIES, NOTED, WARNS, VerdictLine
+from metal.show.result import Result
 
 MUST = {FALLS: "fall", STAYS: "stay", CAPPED: "not rise"}  # what a score must do
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.data.dataset import Dataset
 
 DESCRIBED: Tables = {
     "probes": with_the_rest(
@@ -52,9 +59,10 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class ProbeRun(Run):
-    """What judges make of changed outputs: tables `probes` and `trends`."""
+class ProbeReport(Result):
+    """What judges are blind to, in which languages."""
 
+    shown = "probes"
     command = "probe report"
     described = DESCRIBED
 
@@ -70,3 +78,28 @@ class ProbeRun(Run):
                 change = estimate(row, "change", signed)
                 line = f"not shown to be raised by {row['what']}: {change}"
                 yield VerdictLine(row["judge"], row["language"], row["criterion"], line, NOTED)
+
+
+@dataclass(frozen=True, repr=False)
+class ProbePlan:
+    """A dataset of probes, in `folder`.
+
+    made: a row for each language and condition: how many outputs were changed, how many could not be, and why.
+    """
+
+    dataset: Dataset
+    folder: Path
+    made: pd.DataFrame
+    warnings: tuple[str, ...]
+
+    @property
+    def calls(self) -> int:
+        """How many calls one judge with one prompt makes."""
+        return len(self.dataset.outputs) * len(self.dataset.asked)
+
+    def __repr__(self) -> str:
+        return f"<{self.calls:,} calls a judge: {len(self.dataset.outputs):,} outputs in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.made.to_html(index=False)
+        return html

@@ -33,8 +33,8 @@ from metal.errors import UsageError
 
 if TYPE_CHECKING:
     from metal.api.asked import Judging
-    from metal.questions.probe.result import ProbePlan, ProbeReport
     from metal.api.read import Data, Ratings
+    from metal.questions.probe.run import ProbePlan, ProbeReport
     from metal.running.asking import Callbacks
 
 PLAN = "probe plan"  # the verb that writes a dataset
@@ -85,10 +85,10 @@ def probe_plan(
     Returns the dataset, which is written to `out`, and how many outputs were changed. Raises UsageError where there is
     nothing to change, UnknownName for a probe, criterion, language or aspect that there is not.
     """
-    from metal.questions.probe.result import ProbePlan
     from metal.building.probe_plan import plan_probes
     from metal.building.probes import load_probes
     from metal.data.dataset import save_dataset
+    from metal.questions.probe.run import ProbePlan
 
     inputs = load(data, (), reading)
     planned = plan_probes(
@@ -197,9 +197,9 @@ def probe_report(
     Returns the tables `probes` and `trends` (whether scores fall with the dose), plots and the page. Nothing is written
     before `save`. Raises UsageError for a dataset without probes, or without judges.
     """
-    from metal.questions.probe.result import ProbeReport
     from metal.auditing.settings import AuditSettings
     from metal.questions.probe.compute import probe_tables
+    from metal.questions.probe.run import ProbeReport
 
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)

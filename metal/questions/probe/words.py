@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metal.auditing.scored_outputs import MARGIN
 from metal.questions.probe.compute import LEVEL
-from metal.questions.probe.run import ProbeRun
+from metal.questions.probe.run import ProbeReport
 
 SOURCES = {
     "A": "Vargha and Delaney 2000",
@@ -13,13 +13,13 @@ SOURCES = {
 }
 
 
-def facts(run: ProbeRun) -> dict[str, str]:
+def facts(run: ProbeReport) -> dict[str, str]:
     """What is left open."""
     words = "That a judge is good where nothing is shown against it: a change may be easier to see than real faults."
     return {"Not to be concluded": words}
 
 
-def definitions(run: ProbeRun) -> dict[str, str]:
+def definitions(run: ProbeReport) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "A": "The share of pairs in which the clean output gets the better score, ties as half: 0.5 is chance, 1 sees "

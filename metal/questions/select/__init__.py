@@ -1,1 +1,17 @@
-"""TODO"""
+"""Which answers of a judge need no people."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="select",
+    summary="Say which answers of a judge need no people.",
+    function="metal.questions.select.verb:select",
+    run="metal.questions.select.run:Selection",
+    page="metal.questions.select.page:PAGE",
+    ending="-select",
+    doing="selecting",
+    examples="""
+        metal select datasets/news runs/news-judges --alpha 0.1
+        metal select datasets/news runs/news-judges --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
+    """,
+)

@@ -6,20 +6,20 @@ import shlex
 from collections.abc import Iterator
 
 from metal.data.text import known, percent, plural, within
-from metal.runs.columns import Row
-from metal.questions.select.run import SelectRun
 from metal.questions.select.compute import NO_CONFIDENCE, UNKNOWN
+from metal.questions.select.run import Selection
+from metal.runs.columns import Row
 from metal.show.parts import case_of, data_of, go_on, judges_by_language
 from metal.show.view import Remark
 
 
-def _best(run: SelectRun) -> Row | None:
+def _best(run: Selection) -> Row | None:
     """The row that leaves least to people."""
     rows = [row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0]
     return max(rows, key=lambda row: row["coverage"], default=None)
 
 
-def headline(run: SelectRun) -> str:
+def headline(run: Selection) -> str:
     """The most that a judge may answer, in how many cases anything."""
     rows, best = run.records("selection"), _best(run)
     if best is None:
@@ -37,7 +37,7 @@ def headline(run: SelectRun) -> str:
     )
 
 
-def cards(run: SelectRun) -> Iterator[Remark]:
+def cards(run: Selection) -> Iterator[Remark]:
     """Who is too sure of itself; where nothing can be said; what to do next."""
     reason = ""
     rows = [row for row in run.records("calibration") if known(row["ece"])]
@@ -70,6 +70,6 @@ def cards(run: SelectRun) -> Iterator[Remark]:
         yield Remark(title, "Whether the judge is like a person, threshold or not:", go_on(run, "audit"))
 
 
-def scope(run: SelectRun) -> str:
+def scope(run: Selection) -> str:
     """What was compared, for the line above the headline."""
     return judges_by_language(run, "calibration")

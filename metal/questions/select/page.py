@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from metal.data.text import dollars, known, percent
-from metal.runs.columns import Row
-from metal.questions.select.run import SelectRun
+from metal.questions.select.answer import cards, headline, scope
 from metal.questions.select.compute import ALONE, PART, THEN
+from metal.questions.select.run import Selection
+from metal.questions.select.words import SOURCES, definitions, facts
+from metal.runs.columns import Row
+from metal.show.pages import Page
 from metal.show.parts import across_languages, reasons
 from metal.show.view import Cell, Section, TableView
 
@@ -15,7 +18,7 @@ MOST_ROWS = 100
 EXPLAINED = "Alone, in part: the share of outputs that the judge may answer, and how often it surely agrees there."
 
 
-def answer(run: SelectRun) -> TableView:
+def answer(run: Selection) -> TableView:
     """Criteria and judges in rows, languages in columns: how much the judge may answer."""
     rows = run.records("selection")
     keys = {"criterion": "", "judge": "judge"}
@@ -34,7 +37,7 @@ def _cell(rows: list[Row]) -> Cell:
     return Cell(row["says"], below, "strong")
 
 
-def sections(run: SelectRun) -> list[Section]:
+def sections(run: Selection) -> list[Section]:
     """Every figure, and whether confidence can be believed."""
     selection, rows, curve = (run.records(table) for table in ("selection", "calibration", "curve"))
     free = [column for column in ("cost", "cost_people") if not any(known(row[column]) for row in selection)]
@@ -51,3 +54,16 @@ def sections(run: SelectRun) -> list[Section]:
         Section("figures", "All figures", tables=(figures,)),
         Section("calibration", "Confidence", tables=tuple(shown)),
     ]
+
+
+PAGE = Page(
+    brand="what judges may answer alone",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metal.data.text import capital, count, dollars, figure, percent, recorded, score
-from metal.questions.audit.run import HEAD, JUDGE, Share
-from metal.runs.columns import Column, Tables, with_the_rest
-from metal.runs.run import Run
 from metal.questions.select.compute import CALIBRATION, CURVE, SELECTION
+from metal.runs.columns import HEAD, JUDGE, Column, Share, Tables, with_the_rest
+from metal.show.result import Result
 
 DESCRIBED: Tables = {
     "selection": with_the_rest(
@@ -64,8 +63,9 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class SelectRun(Run):
-    """When judges may answer alone: tables `selection`, `calibration`, `curve`."""
+class Selection(Result):
+    """When each judge may answer alone, in each language."""
 
+    shown = "selection"
     command = "select"
     described = DESCRIBED

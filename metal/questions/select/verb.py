@@ -24,8 +24,8 @@ from metal.errors import UsageError
 
 if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
-    from metal.questions.select.result import Selection
     from metal.data.dataset import Dataset
+    from metal.questions.select.run import Selection
 
 
 @documented
@@ -78,12 +78,12 @@ def select(
     Returns the tables `selection`, `calibration` and `curve`, and the page. Nothing is written before `save`. Raises
     UsageError where people and a judge, or all of a cascade, rated nothing, or for a source of confidence that is none.
     """
-    from metal.questions.select.result import Selection
     from metal.auditing.settings import AuditSettings
     from metal.data.analysed import Analysed
     from metal.data.pairs import one_item_per_pair, originals, swapped_pairs
     from metal.errors import check_known
     from metal.questions.select.compute import WAYS, SelectSettings, doubts, selected
+    from metal.questions.select.run import Selection
     from metal.stats.bootstrap import SourceBootstrap
 
     settings = settings_of(AuditSettings, locals())

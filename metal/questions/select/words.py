@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.data.text import percent
-from metal.questions.select.run import SelectRun
+from metal.questions.select.run import Selection
 
 SOURCES = {
     "Threshold": "Jung et al. 2025; Clopper and Pearson 1934",
@@ -13,7 +13,7 @@ SOURCES = {
 }
 
 
-def facts(run: SelectRun) -> dict[str, str]:
+def facts(run: Selection) -> dict[str, str]:
     """What the tables say beyond the headline."""
     settings = run.manifest["settings"]
     return {
@@ -24,7 +24,7 @@ def facts(run: SelectRun) -> dict[str, str]:
     }
 
 
-def definitions(run: SelectRun) -> dict[str, str]:
+def definitions(run: Selection) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Confidence": "The probability of the answered level, where ratings have one; else the share of raters that "

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from metal.data.dataset import Dataset, assemble
 from metal.errors import UnknownName, UsageError
-from metal.questions.leaderboard.beside import rating_command
-from metal.questions.leaderboard.generator_scores import generator_means
-from metal.questions.leaderboard.compute import LeaderboardSettings, LeaderboardTables, leaderboard
 from metal.genie.output_scores import sources_chosen
+from metal.questions.leaderboard.beside import rating_command
+from metal.questions.leaderboard.compute import LeaderboardSettings, LeaderboardTables, leaderboard
+from metal.questions.leaderboard.generator_scores import generator_means
 from metal.stats.bootstrap import SourceBootstrap
 from tests.genie.leaderboard.boards import dataset, output, ranked
 

@@ -12,7 +12,7 @@ from metal.boards.settings import BoardSettings
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
-from metal.questions.board.run import BoardRun
+from metal.questions.board.run import Billboard
 from metal.runs.parts import manifest
 from metal.show.pages import page
 
@@ -75,5 +75,5 @@ def written(made: Dataset, folder: Path, history: tuple[Entry, ...] = HISTORY) -
     settings = BoardSettings(resamples=100, permutations=100, version=len(history) or 1)
     board = billboard(made, settings)
     about = manifest("billboard", made, [Path("made")], settings.to_dict(), board.raters, board.signature)
-    BoardRun.of(board, made, about, board.raters, tuple(history), tuple(board.ensembles.values())).write(folder, page)
+    Billboard.of(board, made, about, board.raters, tuple(history), tuple(board.ensembles.values())).write(folder, page)
     return folder

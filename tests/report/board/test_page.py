@@ -16,10 +16,9 @@ import pytest
 
 from metal.boards.ensemble import NAME
 from metal.data.text import figure, interval
-from metal.questions.board.run import BoardRun
-from metal.questions.board import generators
-from metal.questions.board import raters
+from metal.questions.board import generators, raters
 from metal.questions.board.page import charts, history_table, tables
+from metal.questions.board.run import Billboard
 from metal.questions.board.words import facts
 from metal.show.charts.dots import Dot, interval_dots
 from metal.show.charts.lines import Ranks, rank_lines
@@ -54,7 +53,7 @@ def hostile_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(made, tmp_path_factory.mktemp("hostile") / "run")
 
 
-def large(run: BoardRun) -> BoardRun:
+def large(run: Billboard) -> Billboard:
     """The run with tables of 30 raters, 26 generators, 6 criteria and 10 languages."""
     rng = np.random.default_rng(0)
     raters = [f"quite-a-long-name-of-a-rater-{n}" for n in range(30)]
@@ -88,11 +87,11 @@ def test_equal_runs_give_equal_pages(rich_board: Path, tmp_path: Path) -> None:
     made = dataset(languages=("ar", "en", "hi"), criteria=("fluency", "adequacy"), human="g3")
     again = written(made, tmp_path / "run")
     assert (again / "report.html").read_bytes() == (rich_board / "report.html").read_bytes()
-    assert page(BoardRun.read(rich_board)).encode() == (rich_board / "report.html").read_bytes()
+    assert page(Billboard.read(rich_board)).encode() == (rich_board / "report.html").read_bytes()
 
 
 def test_a_large_board_fits_and_says_what_it_leaves_out(rich_board: Path) -> None:
-    run = large(BoardRun.read(rich_board))
+    run = large(Billboard.read(rich_board))
     html = page(run)
     assert len(html.encode()) < 1_500_000
     assert "rankings are left out to keep this page small; all are in <code>tables/raters.csv</code>" in html
@@ -153,20 +152,20 @@ def test_print_is_on_white_without_buttons(rich_board: Path, visit: Visiting) ->
 
 
 @pytest.fixture(scope="module")
-def rich(rich_board: Path) -> BoardRun:
-    return BoardRun.read(rich_board)
+def rich(rich_board: Path) -> Billboard:
+    return Billboard.read(rich_board)
 
 
 @pytest.fixture(scope="module")
-def bare(bare_board: Path) -> BoardRun:
-    return BoardRun.read(bare_board)
+def bare(bare_board: Path) -> Billboard:
+    return Billboard.read(bare_board)
 
 
-def changed(run: BoardRun, table: str, **columns: Any) -> BoardRun:
+def changed(run: Billboard, table: str, **columns: Any) -> Billboard:
     return replace(run, tables={**run.tables, table: run.tables[table].assign(**columns)})
 
 
-def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
+def test_the_ranking_is_the_table_rounded(rich: Billboard) -> None:
     records = rich.records("raters", criterion="overall", language="")
     shown = raters.ranking_table(rich, rich.main, rich.language)
     assert [row[1].text for row in shown.rows] == [record["rater"] for record in records]
@@ -184,25 +183,25 @@ def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
     )
 
 
-def test_raters_are_counted_as_ranked(rich: BoardRun) -> None:
+def test_raters_are_counted_as_ranked(rich: Billboard) -> None:
     """The ensemble that overrating is about, fitted to all generators, is no further rater."""
     counted = sum(int(word) for word in facts(rich)["Ranked"].split(" against ")[0].split() if word.isdigit())
     assert counted == rich.rows("raters")["rater"].nunique()
 
 
-def test_members_in_the_place_of_one_left_out_are_listed(rich: BoardRun) -> None:
+def test_members_in_the_place_of_one_left_out_are_listed(rich: Billboard) -> None:
     run = changed(rich, "ensemble_members", members_without="m one, m2")
     table = generators.member_table(run)
     assert table is not None
     assert {row[-1].text for row in table.rows} == {"m one and m2"}
 
 
-def test_ties_are_differences_up_to_epsilon(rich: BoardRun) -> None:
+def test_ties_are_differences_up_to_epsilon(rich: Billboard) -> None:
     shown = raters.ranking_table(changed(rich, "raters", tie_epsilon=1.0), rich.main, rich.language)
     assert shown.rows[0][10].text == "1"
 
 
-def test_open_ranks_are_told_in_words(rich: BoardRun) -> None:
+def test_open_ranks_are_told_in_words(rich: Billboard) -> None:
     records = rich.records("raters", criterion="overall", language="")
     first, second = (f"{row['rater']} ({figure(row['pearson'])})" for row in records[:2])
     first = records[0]["rater"]
@@ -225,13 +224,13 @@ def test_a_board_with_clusters_of_an_earlier_version_opens(rich_board: Path, tmp
         rows = pd.read_parquet(path)
         rows = rows.drop(columns=[name for name in ("rank_low", "rank_high", "p_adjusted") if name in rows])
         rows.assign(cluster=1, at_most=False).to_parquet(path, index=False)
-    run = BoardRun.read(old)
+    run = Billboard.read(old)
     second = run.records("raters", criterion="overall", language="")[1]
     assert f"The next is {second['rater']} ({figure(second['pearson'])})." in facts(run)["Agrees best"]
     assert page(run).count("<h2") > 3
 
 
-def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
+def test_a_person_and_the_ensemble_are_told(rich: Billboard) -> None:
     best = rich.records("raters", criterion="overall", language="")[0]
     people = rich.records("people", criterion="overall", language="")[0]
     ceiling, ends = people["one_against_others"], [people[f"one_against_others_{end}"] for end in ("low", "high")]
@@ -247,7 +246,7 @@ def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
     assert f"r {figure(unseen['pearson'])} " in facts(rich)["Ensemble"]
 
 
-def test_one_rater_and_nothing_else(bare: BoardRun) -> None:
+def test_one_rater_and_nothing_else(bare: Billboard) -> None:
     words = facts(bare)
     assert words["Agrees best"].endswith("There is no other rater to compare it with.")
     assert "there is one person only" in words["Against a person"]
@@ -258,7 +257,7 @@ def test_one_rater_and_nothing_else(bare: BoardRun) -> None:
     assert history_table(bare).rows == ()
 
 
-def test_maps_hold_every_cell(rich: BoardRun) -> None:
+def test_maps_hold_every_cell(rich: Billboard) -> None:
     languages = raters.language_maps(rich)
     assert [table.columns for table in languages] == [("", "all languages", "Arabic", "English", "Hindi")] * 3
     by = {(row["rater"], row["language"]): row for row in rich.records("raters", criterion="overall")}
@@ -270,7 +269,7 @@ def test_maps_hold_every_cell(rich: BoardRun) -> None:
     assert found.columns == ("", "overall", "fluency", "adequacy")
 
 
-def test_shades_follow_r_and_a_dash_has_its_reason(rich: BoardRun) -> None:
+def test_shades_follow_r_and_a_dash_has_its_reason(rich: Billboard) -> None:
     table = rich.tables["within_generators"]
     values = [-0.5, 0.0, 0.45, None]
     pearson = [values[place % 4] for place in range(len(table))]
@@ -283,7 +282,7 @@ def test_shades_follow_r_and_a_dash_has_its_reason(rich: BoardRun) -> None:
     assert " on g" in shown.notes[0]
 
 
-def test_generators_are_ranked_side_by_side(rich: BoardRun) -> None:
+def test_generators_are_ranked_side_by_side(rich: Billboard) -> None:
     table = generators.generator_table(rich, "overall", "")
     assert table.columns[:3] == ("generator", "by people", "ranks")
     assert [row[1].text for row in table.rows] == ["1", "2", "3", "4"]
@@ -301,7 +300,7 @@ def test_generators_are_ranked_side_by_side(rich: BoardRun) -> None:
     assert generators.generator_table(fewer, "overall", "").rows[-1][3].text == "–"
 
 
-def test_the_formula_gives_what_the_ensemble_gives(rich: BoardRun) -> None:
+def test_the_formula_gives_what_the_ensemble_gives(rich: Billboard) -> None:
     found = generators.fitted(rich)
     assert found is not None
     record = next(one for one in rich.ensembles if one["ensemble"] == found.signature)
@@ -313,7 +312,7 @@ def test_the_formula_gives_what_the_ensemble_gives(rich: BoardRun) -> None:
     assert shown.notes[0].startswith("Lower is better by ")
 
 
-def test_overrating_is_sorted_and_tells_who_has_none(rich: BoardRun) -> None:
+def test_overrating_is_sorted_and_tells_who_has_none(rich: Billboard) -> None:
     machines, family = raters.overrating_tables(rich)
     values = [float(row[2].text.replace("−", "-")) for row in machines.rows]
     assert values == sorted(values, reverse=True)
@@ -326,7 +325,7 @@ def test_overrating_is_sorted_and_tells_who_has_none(rich: BoardRun) -> None:
     assert raters.overrating_tables(nobody)[0].notes[0].startswith("– overrating: no human output (")
 
 
-def test_history_is_newest_first_and_tells_what_went(rich: BoardRun) -> None:
+def test_history_is_newest_first_and_tells_what_went(rich: Billboard) -> None:
     rows = history_table(rich).rows
     assert [row[0].text for row in rows] == ["4", "3", "2", "1"]
     assert rows[0][0].below == "shown here"
@@ -335,13 +334,13 @@ def test_history_is_newest_first_and_tells_what_went(rich: BoardRun) -> None:
     assert rows[2][5].text == "direction higher"
 
 
-def test_settings_are_told_also_where_they_are_0(rich: BoardRun) -> None:
+def test_settings_are_told_also_where_they_are_0(rich: Billboard) -> None:
     assert settings_in_words(rich) == (
         "members metric, nonzero 3, rule smallest, resamples 100, permutations 100, seed 0, version 4"
     )
 
 
-def test_crowd_has_its_place(rich: BoardRun) -> None:
+def test_crowd_has_its_place(rich: Billboard) -> None:
     main, further = raters.crowd_sections(rich)
     assert main.words[0].startswith("No crowd to compare with: judge 0.")
     (table,), (chart,) = main.tables, main.charts
@@ -355,7 +354,7 @@ def test_crowd_has_its_place(rich: BoardRun) -> None:
     assert raters.crowd_sections(without) == ()
 
 
-def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
+def test_every_table_and_chart_is_named_once(rich: Billboard) -> None:
     shown = tables(rich)
     assert len({table.name for table in shown}) == len(shown)
     for table in shown:
@@ -369,7 +368,7 @@ def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
         assert chart.numbers.rows
 
 
-def test_charts_stand_where_figures_are(rich: BoardRun) -> None:
+def test_charts_stand_where_figures_are(rich: Billboard) -> None:
     drawn = ElementTree.fromstring(raters.ranking_charts(rich)[0].svg)
     titles = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}title")]
     first = rich.records("raters", criterion="overall", language="")[0]
@@ -418,7 +417,7 @@ def test_lines_are_coloured_where_rankings_disagree() -> None:
     assert Ranks({"people": {"a": 1}, "m": {"a": 1}}).words().endswith("All rankings are the same.")
 
 
-def test_many_raters_and_languages_are_cut_with_a_note(rich: BoardRun) -> None:
+def test_many_raters_and_languages_are_cut_with_a_note(rich: Billboard) -> None:
     rows = rich.rows("raters", criterion="overall", language="")
     many = pd.concat([rows.assign(language=f"l{n}") for n in range(50)], ignore_index=True)
     cut = raters.language_maps(replace(rich, tables={**rich.tables, "raters": many}))[0]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from metal.data.languages import language_name
 from metal.data.text import count, dollars, figure, known, plural, share, within
+from metal.questions.design.labels.run import LabelPlan
 from metal.runs.columns import Row
-from metal.questions.design.labels.run import LabelsRun
 from metal.show.parts import commonest_reason, criterion_in_words, in_a_folder, judges_by_language
 from metal.show.view import Remark
 
 
-def planned(run: LabelsRun) -> list[Row]:
+def planned(run: LabelPlan) -> list[Row]:
     """The rows that say a number, of the first criterion and of the judge that needs the fewest labels there."""
     rows = [row for row in run.records("labels") if known(row["labels"])]
     return [row for row in rows if (row["criterion"], row["judge"]) == _first(rows)]
@@ -25,7 +25,7 @@ def _first(rows: Sequence[Row]) -> tuple[str, str]:
     return min((key for key in keys if key[0] == rows[0]["criterion"]), key=lambda key: (-len(of[key]), sum(of[key])))
 
 
-def headline(run: LabelsRun) -> str:
+def headline(run: LabelPlan) -> str:
     """How many labels, beside which judge."""
     rows = planned(run)
     if not rows:
@@ -47,7 +47,7 @@ def headline(run: LabelsRun) -> str:
     return f"{aim}{count(labels)} labels beside {judge}, {count(alone)} without it."
 
 
-def cards(run: LabelsRun) -> Iterator[Remark]:
+def cards(run: LabelPlan) -> Iterator[Remark]:
     """Where the judge does not pay, the most it could save, what to do next."""
     rows = planned(run)
     poor = [row for row in rows if not row["pays"]]
@@ -66,6 +66,6 @@ def cards(run: LabelsRun) -> Iterator[Remark]:
         yield Remark("What to do next", "Draw the sources:", f"{first}metal sample labels {data} --labels {most}")
 
 
-def scope(run: LabelsRun) -> str:
+def scope(run: LabelPlan) -> str:
     """What was planned, for the line above the headline."""
     return judges_by_language(run, "labels")

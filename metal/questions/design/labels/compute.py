@@ -18,12 +18,12 @@ import pandas as pd
 
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
-from metal.questions.correct.compute import ALL, LEAST, SourceMeans, source_means
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.progress import Progress, followed
 from metal.data.text import dollars, plural
 from metal.errors import UsageError
+from metal.questions.correct.compute import ALL, LEAST, SourceMeans, source_means
 from metal.questions.design.cells import Prices
 from metal.stats.significance import t_quantile
 

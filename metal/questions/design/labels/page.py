@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.questions.design.labels.run import LabelsRun
+from metal.questions.design.labels.answer import cards, headline, scope
+from metal.questions.design.labels.run import LabelPlan
+from metal.questions.design.labels.words import SOURCES, definitions, facts
+from metal.show.pages import Page
 from metal.show.parts import reasons
 from metal.show.view import Section, TableView
 
@@ -12,7 +15,7 @@ MOST_ROWS = 60
 EXPLAINED = "95% intervals of means, as shares of the scale; the correlation at its lower 80% bound."
 
 
-def answer(run: LabelsRun) -> TableView:
+def answer(run: LabelPlan) -> TableView:
     """The one table."""
     rows = run.records("labels")
     notes = (EXPLAINED, *reasons(run, "labels", rows, "language"))
@@ -22,6 +25,19 @@ def answer(run: LabelsRun) -> TableView:
     return TableView.of_figures(run, "labels", "Labels for corrected means", rows, most=MOST_ROWS, **options)
 
 
-def sections(run: LabelsRun) -> list[Section]:
+def sections(run: LabelPlan) -> list[Section]:
     """None: the table says it."""
     return []
+
+
+PAGE = Page(
+    brand="plan of labels",
+    headline=headline,
+    scope=scope,
+    cards=cards,
+    facts=facts,
+    definitions=definitions,
+    sources=lambda run: SOURCES,
+    answer=answer,
+    sections=sections,
+)

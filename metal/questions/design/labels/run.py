@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from metal.data.text import count, dollars, figure, known, share
 from metal.questions.design.labels.compute import LABELS
-from metal.questions.audit.run import HEAD, JUDGE
-from metal.runs.columns import Column, Row, Tables, with_the_rest
-from metal.runs.run import Run
+from metal.runs.columns import HEAD, JUDGE, Column, Row, Tables, with_the_rest
+from metal.show.result import Result
 
 
 def _pays(row: Row) -> str:
@@ -35,8 +34,9 @@ DESCRIBED: Tables = {
 
 
 @dataclass(frozen=True, repr=False)
-class LabelsRun(Run):
-    """How many labels corrected scores need: table `labels`."""
+class LabelPlan(Result):
+    """How many labels corrected scores need beside a judge."""
 
+    shown = "labels"
     command = "design labels"
     described = DESCRIBED

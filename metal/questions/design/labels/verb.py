@@ -9,8 +9,8 @@ from metal.api.read import load
 from metal.api.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from metal.questions.design.result import LabelPlan
     from metal.api.read import Data, Ratings
+    from metal.questions.design.labels.run import LabelPlan
 
 
 @documented
@@ -60,11 +60,11 @@ def design_labels(
     Returns the table `labels` and the page. Nothing is written before `save`. Raises UsageError where people and a
     judge rated nothing in common.
     """
-    from metal.questions.design.result import LabelPlan
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair
     from metal.questions.design.cells import Prices
     from metal.questions.design.labels.compute import LabelSettings, plan_labels
+    from metal.questions.design.labels.run import LabelPlan
 
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)

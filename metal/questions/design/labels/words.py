@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from metal.questions.design.labels.compute import BOUND, LEAST_PILOT
-from metal.questions.design.labels.run import LabelsRun
+from metal.questions.design.labels.run import LabelPlan
 
 SOURCES = {"Labels": "Angelopoulos et al. 2023 (PPI++)", "Languages": "Neyman 1934"}
 
 
-def facts(run: LabelsRun) -> dict[str, str]:
+def facts(run: LabelPlan) -> dict[str, str]:
     """What is left open."""
     return {
         "Not to be concluded": "That the judge goes with people elsewhere as in this pilot, or that other people would "
@@ -16,7 +16,7 @@ def facts(run: LabelsRun) -> dict[str, str]:
     }
 
 
-def definitions(run: LabelsRun) -> dict[str, str]:
+def definitions(run: LabelPlan) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Labels": "The fewest whose interval is as narrow as asked: variance sd² / n (1 − rho² (1 − n / N)) with n "

@@ -1,10 +1,7 @@
-"""What the analyses return: runs with tables, plots and a page, to look at, to save and to compute with."""
+"""An audit as Python has it: figures by judge, language and criterion, disagreements, charts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,82 +9,13 @@ import pandas as pd
 
 from metal.auditing.disagreements import RATING
 from metal.data.languages import check_languages, find_language
-from metal.data.progress import Progress, no_progress
 from metal.data.records import Estimate
-from metal.errors import UnknownName, check_known
+from metal.errors import check_known
 from metal.questions.audit.run import ITEMS_OF, AuditRun
-from metal.runs.run import Run, write_page
+from metal.show.result import Plots, Result
 
 if TYPE_CHECKING:
     from metal.show.view import Chart
-
-MOST_ROWS = 60  # of a table in a notebook
-
-
-class Result(Run):
-    """A run with what people do with it: look at it, save it, draw it.
-
-    `tables` holds a DataFrame for each table, `warnings` what to know before the figures are believed, `signature`
-    all that the figures depend on.
-    """
-
-    shown = ""  # the table that stands for the run in a notebook
-
-    def save(self, folder: str | Path, *, force: bool = False, progress: Progress = no_progress) -> Path:
-        """Write the run folder, the same that the command line writes: tables/, report.html, run.toml, ...
-
-        force: replace a run of the same verb; it is kept as NAME.replaced. progress: called with parts done and in all.
-        Raises UsageError where something else is.
-        """
-        from metal.show.pages import page
-
-        folder = Path(folder)
-        self.write(folder, page, force=force, progress=progress)
-        return folder
-
-    def report(self, folder: str | Path | None = None) -> str:
-        """The page as HTML. folder: where it is also written, as report.html."""
-        from metal.show.pages import page
-
-        html = page(self)
-        if folder is not None:
-            write_page(html, Path(folder))
-        return html
-
-    @property
-    def plot(self) -> Plots:
-        """The charts of the page: `plot.names()`, `plot("f1_task_quality")`."""
-        return Plots(self)
-
-    def _repr_html_(self) -> str:
-        table = self.tables[self.shown]
-        shown = table.drop(columns=[name for name in ("signature",) if name in table])
-        more = f"<p>The first {MOST_ROWS} of {len(table):,} rows.</p>" if len(table) > MOST_ROWS else ""
-        html: str = shown.head(MOST_ROWS).to_html(index=False, na_rep="–", float_format="{:.2f}".format)
-        return f"<p><b>{escape(self.command)}</b> {escape(self.name)}</p>{html}{more}"
-
-
-class Plots:
-    """The charts of a run, each drawn when it is asked for."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def names(self) -> list[str]:
-        """The names of the charts of the page."""
-        return [chart.name for chart in self]
-
-    def __iter__(self) -> Iterator[Chart]:
-        from metal.show.pages import charts
-
-        return iter(charts(self._run))
-
-    def __call__(self, name: str) -> Chart:
-        """The chart of that name. Raises UnknownName."""
-        by_name = {chart.name: chart for chart in self}
-        if name not in by_name:
-            raise UnknownName("chart", name, by_name)
-        return by_name[name]
 
 
 class AuditPlots(Plots):

@@ -1,0 +1,14 @@
+"""How often each rater gives the best mark."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="top-marks",
+    summary="Say how often each rater gives the best mark.",
+    function="top_marks.verb:top_marks",
+    run="top_marks.run:TopMarks",
+    page="top_marks.page:PAGE",
+    ending="-top-marks",
+    doing="counting",
+    examples="metal top-marks datasets/demo",
+)

@@ -1,0 +1,122 @@
+"""The usual command of a kind of run: the public function's result is saved, and shown or printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metal.cli.printing import print_json, show_parts
+from metal.cli.reading import ASK, read_and_say
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, verb
+from metal.cli.verb import out as out_option
+from metal.data.replacing import check_new, remedy
+from metal.data.text import without_isolates
+from metal.errors import UsageError
+from metal.runs.kinds import FILES, Kind, load
+from metal.show.terminal import console
+
+
+def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
+    """The run folder that was asked for, or runs/DATASET with the verb's ending."""
+    name = data.name.split(".")[0] if data.is_file() else data.resolve().name
+    return out or Path("runs") / f"{name}{ending}"
+
+
+def _by_option(kind: Kind) -> click.Option:
+    """The option for slices that are shown as well."""
+    about = f"Show {kind.sliced} as well (all are in the tables)."
+    return click.Option(["--by"], multiple=True, type=click.Choice(kind.slices), help=about)
+
+
+def show_run(
+    run: Any,
+    out: Path,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    by: tuple[str, ...] = (),
+    about: Mapping[str, Any] | None = None,
+    files: str = FILES,
+) -> None:
+    """Print a run that was saved to `out`, as JSON, as Markdown, or for people.
+
+    about: what JSON says of it besides its tables. files: what the folder holds.
+    """
+    from metal.show.markdown import markdown
+    from metal.show.pages import headline, screen
+
+    if as_json:
+        described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
+        print_json(described | {**(about or {}), "warnings": [*map(console.wording, run.warnings)]} | run.tables)
+        return
+    if as_markdown:
+        click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)
+        return
+    show_parts(screen(run, by, verbose=verbose))
+    console.say(f"Report: {out / 'report.html'}", wrap=False)
+    if verbose:
+        console.say(f"Written to {out}: {files}", wrap=False)
+
+
+def check_one_way(as_json: bool, as_markdown: bool) -> None:
+    """Raise UsageError where two ways of printing are asked for."""
+    if as_json and as_markdown:
+        raise UsageError("--json or --markdown, not both")
+
+
+def analysis(kind: Kind) -> Verb:
+    """The command of a kind: what its public function returns is saved and shown, or printed as JSON or Markdown."""
+    function = load(kind.function)
+    slices = [_by_option(kind)] if kind.slices else []
+
+    @verb(
+        function,
+        out_option(f"runs/DATASET{kind.ending}"),
+        *slices,
+        ASK,
+        VERBOSE,
+        AS_JSON,
+        AS_MARKDOWN,
+        FORCE,
+        more=kind.more,
+        examples=kind.examples,
+    )
+    def command(
+        data: Path,
+        ratings: tuple[Path, ...],
+        out: Path | None,
+        verbose: bool,
+        as_json: bool,
+        as_markdown: bool,
+        force: bool,
+        by: tuple[str, ...] | str = (),
+        **options: Any,
+    ) -> None:
+        from metal.runs.parts import command_of, made_from
+        from metal.show.pages import page
+
+        check_one_way(as_json, as_markdown)
+        if isinstance(by, str):  # of a design study: an option of the function, no slices to show
+            options["by"], by = by, ()
+        out = run_folder(out, data, kind.ending)
+        again = command_of(out) == kind.command
+        if out.resolve() != data.resolve():  # else the dataset was forgotten, which reading says
+            check_new(out, kind.command, force=force, again=again)
+        given, options = read_and_say(data, options, verbose)
+        if out.resolve() == data.resolve():
+            check_new(out, kind.command, force=force, again=again)
+        if again and not (force or made_from(out, given)):
+            raise UsageError(f"{out} is a run of other data; {remedy(out, kind.command)}")
+        with console.progress(kind.doing, kind.unit) as advance:
+            run = function(given, *ratings, progress=advance, **options)
+        with console.progress("drawing") as advance:
+            run.write(out, page, force=force, again=again, progress=advance)
+        if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
+            why = "cannot be written, or changed meanwhile" if isinstance(given, Path) else "has no history"
+            console.say(f"{data} {why}: this version and its ensembles are in {out} only")
+        show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
+
+    return command

@@ -1,0 +1,86 @@
+"""A kind of run is one record: what METAL's own have, an outside package's has too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import metal
+from metal.cli import metal as command_line
+from metal.runs.kinds import kind_of, kinds, load, meaning
+from metal.show.pages import Page
+from metal.show.result import Result
+from tests import DEMO, ROOT
+from tests.api import reference
+from tests.conftest import offer
+
+EXAMPLE = ROOT / "examples/top_marks"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example package, as if it were installed."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    (entry,) = re.findall(r'^(top-marks) = "(.*)"$', (EXAMPLE / "pyproject.toml").read_text(), re.MULTILINE)
+    offer(site, "metal-top-marks", "metal.kinds", " = ".join(entry) + "\n")
+    yield
+    for name in ("top_marks", "TopMarks"):  # METAL keeps what was asked for
+        vars(metal).pop(name, None)
+
+
+def terminal(*words: str) -> str:
+    run = CliRunner().invoke(command_line, list(words))
+    assert run.exit_code == 0, run.output
+    return run.stdout
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_kind_of_another_package_is_everywhere(tmp_path: Path) -> None:
+    run = metal.top_marks(DEMO, least=5)
+    assert isinstance(run, metal.TopMarks)
+    assert {"top_marks", "TopMarks"} <= {*dir(metal), *metal.__all__}
+    assert "top-marks" in terminal("--help")
+    assert "Leave out raters with fewer ratings." in terminal("top-marks", "--help")
+    folder = str(tmp_path / "run")
+    first = terminal("top-marks", str(DEMO), "--out", folder)
+    assert "gives the best mark in" in first
+    assert "What to do next" in first
+    assert type(metal.open_run(folder)) is metal.TopMarks
+    assert "gives the best mark in" in (tmp_path / "run/report.html").read_text()
+    again = ("top-marks", str(DEMO), "--out", folder)
+    assert "Best marks" in terminal(*again, "-v")
+    assert json.loads(terminal(*again, "--json"))["top_marks"][0].keys() >= {"rater", "top"}
+    assert "| best mark |" in terminal(*again, "--markdown").replace("  ", " ")
+    terminal("report", folder, "--latex", str(tmp_path / "latex"))
+    assert "best mark" in next((tmp_path / "latex").glob("*.tex")).read_text()
+    pages = reference.pages()
+    assert "share of them at the best level of the criterion" in pages["tables.md"]
+    assert "metal top-marks" in pages["verbs.md"]
+    assert "TopMarks" in pages["python.md"]
+    assert "gives the best mark in" in terminal("ls", str(tmp_path))
+
+
+def test_without_the_package_there_is_no_trace_of_it() -> None:
+    assert not hasattr(metal, "top_marks")
+    assert "top-marks" not in terminal("--help")
+    assert not [command for command in kinds() if "marks" in command]
+
+
+@pytest.mark.parametrize("command", kinds())
+def test_every_kind_has_its_parts(command: str) -> None:
+    kind = kind_of(command)
+    run = load(kind.run)
+    assert issubclass(run, Result)
+    assert run.command == command
+    assert run.shown in run.described
+    assert isinstance(load(kind.page), Page)
+    assert getattr(metal, kind.name) is load(kind.function)
+    assert meaning(kind, "language")
