@@ -133,10 +133,11 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
 
     def long_texts(role: str) -> bool:
         texts = as_texts(frame[roles[role]]).cat.categories.tolist()
-        sentences = [text for text in texts if len(text) > 40 and (" " in text or not text.isascii())]
-        if role == "source":
-            sentences = [text for text in texts if text in sentences or len(text.split()) > 3]
-        return 2 * len(sentences) > len(texts)
+        long = sum(
+            (len(text) > 40 and (" " in text or not text.isascii())) or (role == "source" and len(text.split()) > 3)
+            for text in texts
+        )
+        return 2 * long > len(texts)
 
     def many(role: str) -> bool:
         distinct = frame[roles[role]].nunique()
